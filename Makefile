@@ -1,0 +1,56 @@
+# Everything below sets itself up: a virtual environment of its own in .venv, nothing installed elsewhere.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-fast test-lowest lint format bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/neartag demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+test-fast: $(VENV)/.test
+	$(BIN)/python -m pytest -q -m "not slow and not real"
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check src tests benchmarks scripts
+	$(BIN)/ruff format --check src tests benchmarks scripts
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix src tests benchmarks scripts
+	$(BIN)/ruff format src tests benchmarks scripts
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/run.py
+
+# The suite on the declared lower bounds, in an environment of its own.
+test-lowest: .venv-lowest/.installed
+	.venv-lowest/bin/python -m pytest -q -m "not slow"
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/.lint: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[lint]"
+	touch $@
+
+.venv-lowest/.installed: pyproject.toml scripts/lowest.py
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) scripts/lowest.py > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable ".[test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-lowest .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build

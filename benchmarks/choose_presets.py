@@ -1,0 +1,134 @@
+"""Choose the presets' hyper-parameters on a fifth of each training set, never on the test set.
+
+    python benchmarks/choose_presets.py bibtex delicious … [--seed 7] [--folds 2]
+
+Prints one line a setting, sorted at the end by the sum of P@1, P@3 and P@5 on the validation part (a mean over folds).
+What prediction alone uses (neighbours that vote, their sharpness) is searched without training again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+
+import numpy as np
+
+from neartag.data import debian, registry
+from neartag.features import TfidfFeatures
+from neartag.metrics import evaluate
+from neartag.x1.classifier import X1Classifier
+
+# Training settings tried, and the vote settings tried on each of them.
+GRIDS: dict[str, tuple[dict, dict]] = {
+    "bibtex": (
+        {
+            "n_learners": [1],
+            "n_clusters": [1],
+            "svp_neighbours": [100, 200],
+            "l2": [1.0, 2.0, 3.0],
+            "svp_max_iter": [8, 15],
+        },
+        {"vote_neighbours": [12, 20, 30], "vote_sharpness": [5.0, 10.0, 20.0]},
+    ),
+    "delicious": (
+        {
+            "n_learners": [1],
+            "n_clusters": [1],
+            "svp_neighbours": [100, 200],
+            "label_similarity": ["cosine", "inner"],
+            "l2": [0.5, 1.0, 2.0],
+            "embedding_dim": [100, 150],
+        },
+        {"vote_neighbours": [50, 80], "vote_sharpness": [5.0, 10.0, 20.0]},
+    ),
+    "mediamill-rand": (
+        {
+            "n_learners": [1],
+            "n_clusters": [1, 5],
+            "svp_neighbours": [100],
+            "l2": [1e-5, 1e-4, 1e-3],
+            "embedding_dim": [50, 100],
+        },
+        {"vote_neighbours": [15, 25, 40], "vote_sharpness": [10.0, 20.0, 40.0]},
+    ),
+    "eurlex4k-partial": (
+        {
+            "n_learners": [1],
+            "n_clusters": [1],
+            "svp_neighbours": [100, 200],
+            "l2": [0.5, 1.0],
+            "embedding_dim": [200, 300],
+            "svp_max_iter": [8, 15],
+        },
+        {"vote_neighbours": [15, 20, 30], "vote_sharpness": [15.0, 20.0, 30.0]},
+    ),
+    "debian": (
+        {
+            "n_learners": [1],
+            "n_clusters": [1],
+            "svp_neighbours": [100, 300],
+            "l2": [5.0, 10.0, 20.0],
+            "embedding_dim": [100, 200],
+            "svp_max_iter": [8],
+        },
+        {"vote_neighbours": [30, 60, 100], "vote_sharpness": [10.0, 20.0, 40.0]},
+    ),
+}
+
+
+def training_data(name: str):
+    """Features, labels and, for the split, a group a point: points of one group are never parted."""
+    if name == "debian":
+        part = debian.load("train")
+        groups = np.unique(part.sources, return_inverse=True)[1]
+        return part.words, part.label_matrix(debian.tag_names()), groups
+    data = registry.load(name, "train")
+    return data.X, data.Y, np.arange(data.n_points)
+
+
+def folds(groups: np.ndarray, count: int, seed: int):
+    """Pairs of (training rows, validation rows): a fifth of the groups is held out each time."""
+    order = np.random.default_rng(seed).permutation(groups.max() + 1)
+    for fold in range(count):
+        held = np.zeros(groups.max() + 1, bool)
+        held[order[fold::5]] = True
+        yield np.flatnonzero(~held[groups]), np.flatnonzero(held[groups])
+
+
+def search(name: str, seed: int, count: int) -> None:
+    X, Y, groups = training_data(name)
+    grid, votes = GRIDS[name]
+    found: dict[tuple, list] = {}
+    for train, held in folds(groups, count, seed):
+        if name == "debian":
+            features = TfidfFeatures()
+            X_train, X_held = features.fit_transform([X[i] for i in train]), features.transform([X[i] for i in held])
+        else:
+            X_train, X_held = X[train], X[held]
+        for values in itertools.product(*grid.values()):
+            settings = dict(zip(grid, values, strict=True))
+            start = time.process_time()
+            classifier = X1Classifier(**settings).fit(X_train, Y[train])
+            seconds = time.process_time() - start
+            for choice in itertools.product(*votes.values()):
+                vote = dict(zip(votes, choice, strict=True))
+                labels, _ = classifier.set_params(**vote).predict_topk(X_held, 5)
+                scores = evaluate(labels, Y[held])
+                key = tuple({**settings, **vote}.items())
+                found.setdefault(key, []).append([scores["P@1"], scores["P@3"], scores["P@5"], seconds])
+                print(name, dict(key), *(f"{value:.2f}" for value in found[key][-1]), flush=True)
+    print(f"\n{name}: the best on the held-out part (mean of {count} folds)")
+    ranked = sorted(found, key=lambda key: -np.mean(found[key], axis=0)[:3].sum())
+    for key in ranked[:12]:
+        print(" / ".join(f"{value:.2f}" for value in np.mean(found[key], axis=0)), dict(key))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=list(GRIDS))
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--folds", type=int, default=2)
+    arguments = parser.parse_args()
+    for each in arguments.names:
+        search(each, arguments.seed, arguments.folds)

@@ -1,0 +1,40 @@
+"""`neartag convert`: a data file in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import AsJson, Quiet
+from neartag.errors import ParameterError
+
+ENDINGS = "XMC text (.txt, .xmc, .svm), .npz or sparse JSON lines (.jsonl); texts also with .gz, .xz or .bz2 after it"
+
+
+def convert(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help=f"Data file to read: {ENDINGS}.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Data file to write, its format by its ending.")],
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a data file in another format.
+
+    The format is that of the target's ending. Nothing is lost, names of labels and points go along. The target is
+    replaced whole or not at all.
+    """
+    from neartag.data import formats
+
+    if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+        raise ParameterError(f"{source} and {target} are the same file: name another target")
+    with output.progress(quiet).start(None, f"converting {source}"):
+        dataset = formats.convert(source, target)
+    size = Path(target).stat().st_size
+    report = {"points": dataset.n_points, "features": dataset.n_features, "labels": dataset.n_labels, "bytes": size}
+    if as_json:
+        output.show_json({"target": target, **report})
+    elif not quiet:
+        counts = f"{dataset.n_points:,} points, {dataset.n_features:,} features, {dataset.n_labels:,} labels"
+        output.show_pairs([(target, f"{counts}, {output.human_bytes(size)}")])

@@ -1,0 +1,88 @@
+"""`neartag demo`: X1 learns Debian's package tags, is measured, and tags sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import AsJson, Quiet
+from neartag.cli.train import check_place
+from neartag.cli.walkthrough import METRICS, Walkthrough
+
+PRESET = "debian"
+FOLDER = "demo-model"
+SENTENCES = (
+    "edit photos and convert raw images from a camera",
+    "monitor network traffic by host",
+    "play chess against the computer",
+    "python library for reading json",
+)
+NEXT = (
+    ("The model is in", "{model}"),
+    ("Tag your own words:", 'echo "draw a map of the stars" | neartag predict {model} - --scores'),
+    ("Measure it:", "neartag evaluate {model} debian"),
+    ("Look inside:", "neartag inspect {model}"),
+    ("Train your own:", "neartag train DATA MODEL   (neartag train --help)"),
+)
+QUICK_LEARNERS = 1
+
+
+def demo(
+    model: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help=f"Folder to save the model in.  [default: {FOLDER}]")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A sixth of the packages: seconds, and worse results.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in FOLDER.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn the tags of Debian's packages, and tag sentences.
+
+    Packages and tags come with neartag. X1 is measured on packages it has not seen, beside the most frequent tags,
+    plain nearest neighbours and a linear ridge regression. Takes about a minute.
+    """
+    # Without --model the folder is the demo's own and may be replaced, so that the demo can be repeated.
+    folder = FOLDER if model is None else model
+    check_place(Path(folder), overwrite or model is None)
+
+    from neartag import presets
+
+    settings = presets.get(PRESET)
+    if quick:
+        settings["n_learners"] = QUICK_LEARNERS
+    output.message("learning which tags people gave to Debian's packages…", quiet=quiet or as_json)
+    report = Walkthrough(quick, output.progress(quiet)).run(settings, folder, SENTENCES)
+    if as_json:
+        output.show_json(report)
+    else:
+        show(report)
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print the measurements, the sentences with their tags, and what to try next."""
+    packages, results = report["packages"], report["results"]
+    title = (
+        f"{report['release']}: tags of {packages['test']:,} packages, learned from {packages['train']:,} others "
+        f"({report['words']:,} words, {report['tags']} tags)"
+    )
+    rows = [[r["method"], *(f"{r[metric]:.1f}" for metric in METRICS), f"{r['seconds']:.1f}"] for r in results]
+    output.show_table(["percent", *METRICS, "seconds"], rows, title=title, strong=len(rows) - 1)
+    for example in report["examples"]:
+        rows = [
+            [
+                label["label"],
+                f"{100 * label['score']:.0f}%",
+                ", ".join(f"{voter['name']} {100 * voter['share']:.0f}%" for voter in label["voters"]),
+            ]
+            for label in example["labels"]
+        ]
+        print()
+        headings = ["tag", "score", "packages that voted for it"]
+        output.show_table(headings, rows, title=f"“{example['text']}”", words=(0, 2))
+    print()
+    output.show_pairs([(about, command.format(model=report["model"])) for about, command in NEXT])

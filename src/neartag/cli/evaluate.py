@@ -1,0 +1,97 @@
+"""`neartag evaluate`: how good a model is on labelled points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import AsJson, Jobs, Model, Quiet
+from neartag.cli.sources import HELP
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+CUTS = (1, 3, 5)
+_FAMILIES = {
+    "P": "precision",
+    "nDCG": "nDCG",
+    "R": "recall",
+    "PSP": "precision, propensity-scored",
+    "PSnDCG": "nDCG, propensity-scored",
+}
+
+
+def evaluate(
+    model: Model,
+    data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its test part.")],
+    train: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="Where label frequencies come from.  [default: what the model learned from]"),
+    ] = None,
+    propensity_a: Annotated[
+        float, typer.Option("--propensity-a", help="A of the propensities (Wikipedia: 0.5).")
+    ] = 0.55,
+    propensity_b: Annotated[
+        float, typer.Option("--propensity-b", help="B of the propensities (Wikipedia: 0.4).")
+    ] = 1.5,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print how often a model is right on labelled points.
+
+    P, nDCG, R, PSP and PSnDCG at 1, 3 and 5, in percent, over all points. A second table says how much each band of
+    labels, by how often they occur in training, adds to P (the bands add up to it), and which share of its labels was
+    found.
+    """
+    import numpy as np
+
+    from neartag import metrics, store
+    from neartag.cli.data import load_points
+    from neartag.cli.predict import predicted
+    from neartag.cli.usage import Usage
+
+    progress = output.progress(quiet)
+    with progress.start(None, f"loading {model}"):
+        stored = store.load(model)
+    with progress.start(None, f"reading {data}"):
+        X, Y = load_points(data, "test", stored)
+        Y_train = stored.model.Y if train is None else load_points(train, "train", stored)[1]
+    width = max(Y.shape[1], Y_train.shape[1])
+    Y, Y_train = widened(Y, width), widened(Y_train, width)
+    usage = Usage()
+    batches = [labels for labels, _ in predicted(stored.model, X, max(CUTS), jobs, progress)]
+    seconds = usage.measured()["seconds"]
+    labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
+    constants = {"a": propensity_a, "b": propensity_b}
+    scores = metrics.evaluate(labels, Y, ks=CUTS, Y_train=Y_train, **constants)
+    bands = metrics.by_frequency(labels, Y, Y_train, CUTS)
+    report = {"points": X.shape[0], "seconds": seconds, "metrics": scores, "by_frequency": bands}
+    if as_json:
+        output.show_json(report)
+    else:
+        show(report)
+
+
+def show(report: dict[str, Any]) -> None:
+    """Print the two tables."""
+    points, seconds, scores = report["points"], report["seconds"], report["metrics"]
+    rows = [[about, *(f"{scores[f'{family}@{k}']:.2f}" for k in CUTS)] for family, about in _FAMILIES.items()]
+    title = f"{points:,} points, {1000 * seconds / points:.3g} ms each"
+    output.show_table(["percent", *(f"@{k}" for k in CUTS)], rows, title=title)
+    headings = ["points in training", "labels", "pairs", *(f"P@{k}" for k in CUTS), *(f"R@{k}" for k in CUTS)]
+    rows = [
+        [name, f"{band['labels']:,.0f}", f"{band['pairs']:,.0f}", *(f"{band[heading]:.2f}" for heading in headings[3:])]
+        for name, band in report["by_frequency"].items()
+    ]
+    print()
+    output.show_table(headings, rows, title="by how many training points have the label")
+
+
+def widened(Y: csr_matrix, width: int) -> csr_matrix:
+    """Return the matrix with empty columns added up to the width."""
+    from scipy.sparse import csr_matrix
+
+    return Y if Y.shape[1] == width else csr_matrix((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], width))

@@ -1,0 +1,113 @@
+"""The command line's entry: the commands, and what becomes of errors.
+
+A mistake that a person can put right is one line on standard error and status 2; anything else is a bug of ours and
+keeps its traceback. Nothing heavy is imported here, so that `neartag --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from contextlib import suppress
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from neartag import __version__
+from neartag.cli.convert import convert
+from neartag.cli.demo import demo
+from neartag.cli.evaluate import evaluate
+from neartag.cli.inspect import inspect
+from neartag.cli.predict import predict
+from neartag.cli.train import train
+from neartag.errors import NeartagError
+
+MISTAKE = 2  # status for what the person can put right
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+# typer has click inside from some version on, so that its classes are found by way of what typer itself offers.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+class Commands(TyperGroup):
+    """The group of commands, whose `main` turns errors into a line and a status."""
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Run the command that the arguments name and exit."""
+        extra["standalone_mode"] = False
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                status = super().main(*args, **extra)
+                sys.stdout.flush()  # here, where a closed pipe can still be handled
+            except UsageError as error:
+                command = error.ctx.command_path if error.ctx is not None else "neartag"
+                _fail(f"{error.format_message().rstrip('.')} (see {command} --help)")
+            except NeartagError as error:
+                _fail(str(error))
+            except (KeyboardInterrupt, typer.Abort):
+                sys.exit(INTERRUPTED)
+            except BrokenPipeError:
+                _drop_output()
+                sys.exit(1)
+            except OSError as error:
+                if error.errno is None:  # none of the system's: a library's own, and so a bug of ours
+                    raise
+                if error.filename is None:  # what has no name is, as far as we write without one, standard output
+                    _drop_output()
+                _fail(f"{error.filename or 'standard output'}: {error.strerror}")
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="neartag",
+    help="Extreme multi-label classification: the few right labels out of thousands or millions.",
+    epilog="Start with: neartag demo",
+    rich_markup_mode=None,  # plain help, since drawing it would take longer than all the rest
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
+for command in (demo, train, predict, evaluate, inspect, convert):
+    app.command()(command)
+
+
+@app.callback()
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    """Answer what needs no command."""
+    if version:
+        print(f"neartag {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit
+
+
+def run() -> None:
+    """Run the command line on the program's arguments."""
+    for stream in (sys.stdout, sys.stderr):
+        # An old terminal cannot show every sign: an escape is better than a crash.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="neartag")
+
+
+def _fail(text: str) -> NoReturn:
+    line = " ".join(part.strip() for part in text.splitlines() if part.strip())
+    print(f"error: {line}", file=sys.stderr)
+    sys.exit(MISTAKE)
+
+
+def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Let what is still in the buffer go nowhere, or Python would complain once more at its end."""
+    with suppress(OSError, ValueError):  # a standard output that is no file has nothing to complain about
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,114 @@
+"""What is shown: results on standard output, as tables, plain text or JSON; messages and progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from neartag.progress import Progress
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def message(text: str, *, quiet: bool = False) -> None:
+    """Tell the person something that is not part of the result."""
+    if not quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def progress(quiet: bool) -> Progress:
+    """Return how progress is to be shown: a bar on a terminal, lines elsewhere, nothing where quiet."""
+    from neartag.progress import choose
+
+    return choose("silent" if quiet else "auto")
+
+
+def show_json(value: Any) -> None:
+    """Print one value as one line of JSON."""
+    print(json_line(value, ascii_only=(sys.stdout.encoding or "").lower().replace("-", "") != "utf8"))
+
+
+def json_line(value: Any, *, ascii_only: bool = False) -> str:
+    """Return a value as one line of JSON; numbers of numpy's are written as Python's."""
+    return json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=lambda number: number.item())
+
+
+def show_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str = "",
+    words: Sequence[int] = (0,),
+    strong: int | None = None,
+) -> None:
+    """Print a table, drawn on a terminal and plainly aligned elsewhere.
+
+    `words` are the places of the columns that hold words, the others holding numbers; `strong` is that of the row that
+    stands out.
+    """
+    console = terminal()
+    if console is None:
+        _show_plain([list(headings), *map(list, rows)], title, words)
+        return
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    if title:
+        console.print(Text(title, style="bold"), soft_wrap=True)
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False)
+    for number, name in enumerate(headings):
+        drawn.add_column(Text(name), justify="left" if number in words else "right", overflow="fold")
+    for number, row in enumerate(rows):
+        drawn.add_row(*(Text(cell) for cell in row), style="bold green" if number == strong else "")
+    console.print(drawn)
+
+
+def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
+    """Print names and what they stand for, the values under each other."""
+    pairs = list(pairs)
+    console = terminal()
+    width = max((len(name) for name, _ in pairs), default=0)
+    for name, value in pairs:
+        if console is None:
+            print(f"{name:<{width}}  {value}")
+        else:
+            from rich.text import Text
+
+            console.print(Text.assemble((f"{name:<{width}}  ", "dim"), value), soft_wrap=True)
+
+
+def terminal() -> Console | None:
+    """Return the console to draw on, or None where standard output is not a terminal."""
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def human_bytes(count: float) -> str:
+    """Return a number of bytes as people say it, such as 12.3 MB."""
+    unit = 0
+    while count >= 1000 and unit < len(_UNITS) - 1:
+        count, unit = count / 1000, unit + 1
+    return f"{count:.0f} {_UNITS[unit]}" if unit == 0 else f"{count:.1f} {_UNITS[unit]}"
+
+
+def _show_plain(rows: list[list[str]], title: str, words: Sequence[int]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    if title:
+        print(title)
+    for number, row in enumerate(rows):
+        cells = (
+            cell.ljust(width) if column in words else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip())
+        if number == 0:
+            print("  ".join("-" * width for width in widths))

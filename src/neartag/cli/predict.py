@@ -1,0 +1,107 @@
+"""`neartag predict`: the best labels of new points."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import Jobs, Model, Quiet
+
+if TYPE_CHECKING:
+    from neartag.progress import Progress
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def predict(
+    model: Model,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="Points as a data file, a folder, a data set's name (its test part), or - for standard input: "
+            "lines of text where the model was trained on texts, else XMC lines, the header optional.",
+        ),
+    ],
+    k: Annotated[int, typer.Option("-k", help="Labels for each point.")] = 5,
+    scores: Annotated[bool, typer.Option("--scores", help="Write each label as LABEL:SCORE.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="INPUT is plain text, a point a line.")] = False,
+    target: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, whole or not at all.")
+    ] = None,
+    jobs: Jobs = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help='Write JSON lines: {"labels": [...], "scores": [...]}.')
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    r"""Write the best labels of each point, a line a point.
+
+    The best label comes first. Labels are names, or ids where the model has no names, separated by tabs; with --scores
+    each is LABEL:SCORE, the score (from 0 to 1) being what follows the last colon. In a name, \\, \t, \n and \r stand
+    for a backslash, a tab and line breaks. A point for which no label has votes gets an empty line. Labels in INPUT
+    are ignored.
+    """
+    from neartag import store
+    from neartag.cli.data import load_rows
+    from neartag.x1.validation import check_count
+
+    check_count("-k", k)
+    progress = output.progress(quiet)
+    with _opened(target) as stream:  # first, so that a file that cannot be written is found out at once
+        with progress.start(None, f"loading {model}"):
+            stored = store.load(model)
+        with progress.start(None, f"reading {source}"):
+            rows = load_rows(source, stored, plain_text=text)
+        names = stored.label_names
+        for labels, shares in predicted(stored.model, rows, k, jobs, progress):
+            for ids, values in zip(labels.tolist(), shares.tolist(), strict=True):
+                found = [(label, share) for label, share in zip(ids, values, strict=True) if label >= 0]
+                line = _json(found, names) if as_json else _text(found, names, scores)
+                stream.write((line + "\n").encode("utf-8", "backslashreplace"))
+
+
+def predicted(model: Any, rows: Any, k: int, n_jobs: int | None, progress: Progress) -> Iterator[tuple[Any, Any]]:
+    """Yield labels and scores of one batch of rows after another, as `predict_topk` gives them."""
+    from neartag.x1.model import BATCH
+
+    with progress.start(rows.shape[0], "predicting"):
+        # The model's own batches, so that the answers are those of one call for all rows, to the last bit.
+        for first in range(0, rows.shape[0], BATCH):
+            batch = rows[first : first + BATCH]
+            yield model.predict_topk(batch, k, n_jobs=n_jobs)
+            progress.advance(batch.shape[0])
+
+
+def _text(found: list[tuple[int, float]], names: list[str] | None, scores: bool) -> str:
+    cells = ((str(label) if names is None else names[label].translate(_ESCAPES), share) for label, share in found)
+    return "\t".join(f"{name}:{share:.4f}" if scores else name for name, share in cells)
+
+
+def _json(found: list[tuple[int, float]], names: list[str] | None) -> str:
+    labels = [label if names is None else names[label] for label, _ in found]
+    return output.json_line({"labels": labels, "scores": [share for _, share in found]})
+
+
+@contextmanager
+def _opened(target: str | None) -> Iterator[IO[bytes]]:
+    """Open what to write to: a file, replaced whole at the end, or standard output."""
+    if target is None:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif Path(target).exists() and not os.path.isfile(target) and not os.path.isdir(target):
+        with open(target, "wb") as stream:  # a device or a pipe must not be replaced by a file
+            yield stream
+    else:
+        from neartag.data.files import replacing
+
+        with replacing(target) as stream:
+            yield stream

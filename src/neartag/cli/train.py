@@ -1,0 +1,110 @@
+"""`neartag train`: a model folder from labelled points."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import AsJson, Quiet, read_settings, with_parameters
+from neartag.cli.sources import HELP
+from neartag.cli.usage import Usage
+from neartag.errors import ModelError
+
+
+@with_parameters
+def train(
+    data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its train part.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder to save the model in.")],
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Settings chosen for a data set; options given override them.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in the folder.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    **given: str | None,
+) -> None:
+    """Train X1 on labelled points and save the model in a folder.
+
+    Texts (JSON lines with "text" and "labels", or the embedded Debian corpus) are turned into tf-idf rows, and the
+    model then tags texts. Options that are not given are the preset's, or the defaults shown.
+    """
+    settings = choose_settings(preset, given)
+    check_place(Path(model), overwrite)
+
+    from neartag import store
+    from neartag.cli.data import load_training
+    from neartag.threads import resolve_jobs
+    from neartag.x1.classifier import X1Classifier
+
+    classifier = X1Classifier(**settings)
+    resolve_jobs(classifier.n_jobs)
+    progress = output.progress(quiet)
+    with progress.start(None, f"reading {data}"):
+        dataset, features = load_training(data)
+    usage = Usage()
+    with progress.start(None, "cutting into clusters"):
+        classifier.fit(dataset.X, dataset.Y, progress=progress)
+    cost = usage.measured()
+    with progress.start(None, f"saving {model}"):
+        names = {"label_names": dataset.label_names, "point_names": dataset.point_names}
+        store.save(classifier.model_, model, features=features, **names)
+    sizes = {"points": dataset.n_points, "features": dataset.n_features, "labels": dataset.n_labels}
+    # The peak is taken again: saving may have needed more than training.
+    report = {"model": model, **sizes, **cost, "peak_rss_bytes": usage.measured()["peak_rss_bytes"]}
+    show_report({**report, "model_bytes": disk_bytes(Path(model))}, as_json)
+
+
+def choose_settings(preset: str | None, given: dict[str, str | None]) -> dict[str, Any]:
+    """Return X1's settings: those of the preset, overridden by the options given."""
+    settings = read_settings(given)
+    if preset is None:
+        return settings
+    from neartag import presets
+
+    return {**presets.get(preset), **settings}
+
+
+def check_place(folder: Path, overwrite: bool) -> None:
+    """Raise ModelError, before any work is lost, where the model could not be saved in the end."""
+    from neartag.folder import refuse_foreign
+    from neartag.manifest import MANIFEST
+
+    refuse_foreign(folder)
+    if (folder / MANIFEST).exists() and not overwrite:
+        raise ModelError(f"{folder} holds a model: give --overwrite to replace it, or name another folder")
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        raise ModelError(f"{folder} cannot be saved in: {existing}: {error.strerror}") from error
+
+
+def disk_bytes(folder: Path) -> int:
+    """Return the size of a model folder's files."""
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+
+
+def show_report(report: dict[str, Any], as_json: bool) -> None:
+    """Print what was trained and what it cost."""
+    if as_json:
+        output.show_json(report)
+        return
+    peak = report["peak_rss_bytes"]
+    output.show_pairs(
+        [
+            ("model", f"{report['model']}, {output.human_bytes(report['model_bytes'])}"),
+            ("points n", f"{report['points']:,}"),
+            ("features d", f"{report['features']:,}"),
+            ("labels L", f"{report['labels']:,}"),
+            ("training time", f"{report['seconds']:.2f} s"),
+            ("training CPU", f"{report['cpu_seconds']:.2f} s"),
+            ("peak memory", "unknown" if peak is None else output.human_bytes(peak)),
+        ]
+    )

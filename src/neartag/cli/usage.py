@@ -1,0 +1,38 @@
+"""What a piece of work cost: time, CPU time and the process's peak memory."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+
+class Usage:
+    """Measures from its making on."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter(), _cpu_seconds()
+
+    def measured(self) -> dict[str, Any]:
+        """Return seconds, CPU seconds (child processes included) and the peak memory in bytes, None where unknown."""
+        seconds, cpu = time.perf_counter() - self._start[0], _cpu_seconds() - self._start[1]
+        return {"seconds": round(seconds, 3), "cpu_seconds": round(cpu, 3), "peak_rss_bytes": peak_memory()}
+
+
+def peak_memory() -> int | None:
+    """Return the most memory that the process ever held, in bytes; None on a platform that does not say."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) if sys.platform == "darwin" else int(peak) * 1024
+
+
+def _cpu_seconds() -> float:
+    if sys.platform == "win32":
+        return time.process_time()
+    import resource
+
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

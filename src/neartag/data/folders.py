@@ -1,0 +1,26 @@
+"""Where data sets and what is made of them are kept on this machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that can be made again: $NEARTAG_CACHE, else `neartag` in the platform's cache."""
+    if chosen := os.environ.get("NEARTAG_CACHE"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "neartag"
+
+
+def data_folder() -> Path:
+    """Return the folder in which data sets are looked for by name: $NEARTAG_DATA, else the cache folder."""
+    chosen = os.environ.get("NEARTAG_DATA")
+    return Path(chosen).expanduser() if chosen else cache_folder()

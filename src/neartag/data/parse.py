@@ -1,0 +1,167 @@
+"""The kernel that reads the XMC text format: bytes into rows of labels and features.
+
+A decimal number is a whole number of at most 19 digits times a power of ten. Its double is off by a few units in
+the last place at most, so where both ends of that margin round to one float32, that float32 is the right one;
+where they do not (once in some ten million numbers) the caller settles it exactly.
+"""
+
+# ruff: noqa: ANN001, ANN201 (a kernel has its types in its signature)
+from __future__ import annotations
+
+import numpy as np
+from numba import float32, int32, int64, njit, types
+
+# What is wrong at the position returned.
+FINE, BAD_LABEL, LABEL_RANGE, BAD_FEATURE, FEATURE_RANGE, BAD_VALUE, TOO_LARGE = range(7)
+
+_TAB, _NEWLINE, _RETURN, _SPACE, _PLUS, _COMMA, _MINUS, _POINT, _ZERO, _NINE, _COLON = b"\t\n\r +,-.09:"
+_LOWER_E, _UPPER_E = b"eE"
+
+# float32 reaches from 1e-45 to 3e38; 19 digits before the smallest of them make 64.
+POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(65)])
+# The product or quotient of three rounded numbers, and digits cut after the nineteenth: below 4 units of 2**-53.
+_MARGIN = 2.0**-50
+_MOST = 10**15  # ids and exponents stop growing here: larger ones are out of range anyway, and int64 holds
+
+_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
+_PARSE = types.UniTuple(int64, 5)(
+    _BYTES, int64, int64, int64, int64[::1], int32[::1], int64[::1], int32[::1], float32[::1], int64[:, ::1]
+)
+
+
+@njit
+def nearest_single(mantissa, exponent):
+    """Return whether mantissa · 10^exponent is surely the float32 returned with it."""
+    if mantissa == 0:
+        return True, np.float32(0.0)
+    if exponent < -64 or exponent > 64:
+        return False, np.float32(0.0)
+    value = float(mantissa) * POWERS_OF_TEN[exponent] if exponent >= 0 else float(mantissa) / POWERS_OF_TEN[-exponent]
+    low, high = np.float32(value * (1 - _MARGIN)), np.float32(value * (1 + _MARGIN))
+    return low == high and high <= np.finfo(np.float32).max, high
+
+
+@njit
+def _line_ends(buffer, position):
+    if position >= buffer.size or buffer[position] == _NEWLINE:
+        return True
+    return buffer[position] == _RETURN and (position + 1 == buffer.size or buffer[position + 1] == _NEWLINE)
+
+
+@njit
+def _token_ends(buffer, position):
+    return _line_ends(buffer, position) or buffer[position] == _SPACE or buffer[position] == _TAB
+
+
+@njit
+def _whole(buffer, position):
+    """Return the whole number at a position, -1 if there is none, and where it ends."""
+    start, number = position, 0
+    while position < buffer.size and _ZERO <= buffer[position] <= _NINE:
+        if number < _MOST:
+            number = number * 10 + (buffer[position] - _ZERO)
+        position += 1
+    return (number if position > start else -1), position
+
+
+@njit
+def _decimal(buffer, position):
+    """Return whether there is a number, whether its float32 is sure, that float32, and where it ends."""
+    negative = position < buffer.size and buffer[position] == _MINUS
+    if position < buffer.size and (buffer[position] == _MINUS or buffer[position] == _PLUS):
+        position += 1
+    mantissa, digits, exponent = np.uint64(0), 0, 0
+    seen, after_point = False, False
+    while position < buffer.size:
+        byte = buffer[position]
+        if _ZERO <= byte <= _NINE:
+            seen = True
+            if digits < 19:
+                mantissa = mantissa * np.uint64(10) + np.uint64(byte - _ZERO)
+                digits += mantissa > 0
+                exponent -= after_point
+            else:
+                exponent += not after_point
+        elif byte == _POINT and not after_point:
+            after_point = True
+        else:
+            break
+        position += 1
+    if seen and position < buffer.size and (buffer[position] == _LOWER_E or buffer[position] == _UPPER_E):
+        position += 1
+        sign = -1 if position < buffer.size and buffer[position] == _MINUS else 1
+        if position < buffer.size and (buffer[position] == _MINUS or buffer[position] == _PLUS):
+            position += 1
+        power, position = _whole(buffer, position)
+        seen = power >= 0
+        exponent += sign * power
+    sure, value = nearest_single(mantissa, exponent)
+    return seen, sure, -value if negative else value, position
+
+
+@njit(_PARSE, cache=True, nogil=True)
+def parse_rows(
+    buffer,
+    start,
+    features,
+    labels,
+    label_pointers,
+    label_ids,
+    feature_pointers,
+    feature_ids,
+    values,
+    unsure,
+):
+    """Fill in the rows; return what is wrong, where, and the numbers of labels, pairs and unsure values found.
+
+    `unsure` (capacity, 2) takes the slot in `values` and the text's position of those that need an exact reading;
+    where more are found than fit, the caller comes back with more room.
+    """
+    position = start
+    label, pair, doubtful = 0, 0, 0
+    for row in range(label_pointers.size - 1):
+        while not _token_ends(buffer, position):
+            token = position
+            number, position = _whole(buffer, position)
+            comma = position < buffer.size and buffer[position] == _COMMA
+            if (
+                number < 0
+                or (comma and _token_ends(buffer, position + 1))
+                or not (comma or _token_ends(buffer, position))
+            ):
+                return BAD_LABEL, token, label, pair, doubtful
+            if number >= labels:
+                return LABEL_RANGE, token, label, pair, doubtful
+            label_ids[label] = number
+            label += 1
+            position += comma
+        while True:
+            while position < buffer.size and (buffer[position] == _SPACE or buffer[position] == _TAB):
+                position += 1
+            if _line_ends(buffer, position):
+                break
+            token = position
+            number, position = _whole(buffer, position)
+            if number < 0 or position >= buffer.size or buffer[position] != _COLON:
+                return BAD_FEATURE, token, label, pair, doubtful
+            if number >= features:
+                return FEATURE_RANGE, token, label, pair, doubtful
+            position += 1
+            text = position
+            seen, sure, value, position = _decimal(buffer, position)
+            if not seen or not _token_ends(buffer, position):
+                return BAD_VALUE, token, label, pair, doubtful
+            feature_ids[pair] = number
+            values[pair] = value
+            if not sure:
+                if doubtful < unsure.shape[0]:
+                    unsure[doubtful, 0] = pair
+                    unsure[doubtful, 1] = text
+                doubtful += 1
+            pair += 1
+        if position < buffer.size and buffer[position] == _RETURN:
+            position += 1
+        position += 1
+        label_pointers[row + 1] = label
+        feature_pointers[row + 1] = pair
+    return FINE, position, label, pair, doubtful

@@ -1,0 +1,148 @@
+"""The XMC repository's text format: a line `points features labels`, then a line `label,label id:value …` a point.
+
+A point without labels has a line that begins with a space; one with neither labels nor features an empty line.
+Names stand in `labels.txt` and `features.txt` beside the data file; those of points, an addition of our own, in a file
+with `.points` after the data file's name.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from neartag.data.dataset import Dataset
+from neartag.data.exact import nearest_single
+from neartag.data.files import fault, read_bytes, replacing, shown, split_ending
+from neartag.data.matrices import LARGEST_ID, feature_rows, first_repeated, label_rows, rows_of
+from neartag.data.names import names_beside, write_names_beside
+from neartag.errors import DataError
+
+_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?")
+_TOKEN = re.compile(rb"[^ \t\r\n]*")
+_UNSURE_ROOM = 4096  # values to settle by exact reading: about one in ten million, so one round is the rule
+_BLOCK_BYTES = 1 << 24  # text made at a time when writing
+
+
+def read_xmc(path: Path | str, *, name: str | None = None) -> Dataset:
+    """Return the points of a file in the XMC format, compressed or not, with the names that stand beside it."""
+    path = Path(path)
+    content = read_bytes(path)
+    points, features, labels, start = _read_header(content, path)
+    X, Y = _read_rows(content, start, points, features, labels, path)
+    del content
+    repeated = first_repeated(X)
+    if repeated is not None:
+        ids = X.indices[X.indptr[repeated] : X.indptr[repeated + 1]]
+        twice = int(ids[1:][ids[1:] == ids[:-1]][0])
+        raise fault(path, repeated + 2, f"feature {twice} occurs more than once", "give each feature one value")
+    names = names_beside(path, points, features, labels)
+    return Dataset(X=X, Y=label_rows(Y), name=name or split_ending(path)[0], **names)
+
+
+def write_xmc(dataset: Dataset, path: Path | str) -> None:
+    """Write a data set in the XMC format, values with the fewest digits that read back as the same float32."""
+    from neartag.data.render import LABEL_BYTES, PAIR_BYTES, render_rows  # numba takes half a second to import
+
+    path = Path(path)
+    X, Y = feature_rows(dataset.X, dataset.name), label_rows(dataset.Y)
+    write_names_beside(dataset, path)
+    pointers = Y.indptr.astype(np.int64), X.indptr.astype(np.int64)
+    ends = pointers[0] * LABEL_BYTES + pointers[1] * PAIR_BYTES + np.arange(dataset.n_points + 1)  # most bytes so far
+    label_ids, feature_ids = Y.indices.astype(np.int32, copy=False), X.indices.astype(np.int32, copy=False)
+    with replacing(path) as stream:
+        stream.write(b"%d %d %d\n" % (dataset.n_points, dataset.n_features, dataset.n_labels))
+        first = 0
+        while first < dataset.n_points:
+            last = max(first + 1, int(np.searchsorted(ends, ends[first] + _BLOCK_BYTES, side="right")) - 1)
+            out = np.empty(ends[last] - ends[first], dtype=np.uint8)
+            size = render_rows(pointers[0], label_ids, pointers[1], feature_ids, X.data, first, last, out)
+            stream.write(out[:size].data)
+            first = last
+
+
+def _read_header(content: bytes, path: Path) -> tuple[int, int, int, int]:
+    """Return the numbers of points, features and labels, and where the rows begin."""
+    remedy = "the first line must be the numbers of points, features and labels, such as '4880 1836 159'"
+    if not content:
+        raise fault(path, 1, "the file is empty", remedy)
+    line_end = content.find(b"\n")
+    line_end = len(content) if line_end < 0 else line_end
+    match = _HEADER.fullmatch(content, 0, line_end)
+    if match is None:
+        raise fault(path, 1, f"the header is {shown(content[:line_end])}", remedy)
+    points, features, labels = (int(number) for number in match.groups())
+    if max(features, labels) > LARGEST_ID + 1:
+        found = f"the header gives {features} features and {labels} labels"
+        raise fault(path, 1, found, f"there may be at most {LARGEST_ID + 1} of either")
+    start = min(line_end + 1, len(content))
+    lines = content.count(b"\n", start) + (start < len(content) and not content.endswith(b"\n"))
+    if lines != points:
+        found = f"the header says {points} points, but {lines} lines follow it"
+        line = min(lines, points) + (2 if lines > points else 1)
+        remedy = "remove the extra lines or correct the header" if lines > points else "the file may be cut short"
+        raise fault(path, line, found, remedy)
+    return points, features, labels, start
+
+
+def _read_rows(
+    content: bytes, start: int, points: int, features: int, labels: int, path: Path
+) -> tuple[csr_matrix, csr_matrix]:
+    """Return feature and label rows; ids may still be unordered and repeated."""
+    from neartag.data.parse import FINE, TOO_LARGE, parse_rows  # numba takes half a second to import
+
+    buffer = np.frombuffer(content, dtype=np.uint8)
+    label_pointers, feature_pointers = np.zeros((2, points + 1), dtype=np.int64)
+    # Commas and colons bound the labels and pairs, so that the rows are read in one go.
+    label_ids = np.empty(content.count(b",", start) + points, dtype=np.int32)
+    feature_ids = np.empty(content.count(b":", start), dtype=np.int32)
+    values = np.empty(feature_ids.size, dtype=np.float32)
+    unsure_count, unsure = _UNSURE_ROOM, np.empty((0, 2), dtype=np.int64)
+    while unsure_count > len(unsure):
+        unsure = np.empty((unsure_count, 2), dtype=np.int64)
+        problem, position, label_count, pair_count, unsure_count = parse_rows(
+            buffer, start, features, labels, label_pointers, label_ids, feature_pointers, feature_ids, values, unsure
+        )
+        if problem != FINE:
+            raise _row_fault(content, problem, position, features, labels, path)
+    for slot, position in unsure[:unsure_count].tolist():
+        values[slot] = nearest_single(_token(content, position).decode())
+        if np.isinf(values[slot]):
+            raise _row_fault(content, TOO_LARGE, position, features, labels, path)
+    X = rows_of(feature_pointers, feature_ids[:pair_count], values[:pair_count], features)
+    return X, rows_of(label_pointers, label_ids[:label_count].copy(), None, labels)
+
+
+def _row_fault(content: bytes, problem: int, position: int, features: int, labels: int, path: Path) -> DataError:
+    """Return the error for the token at a position where the kernel stopped."""
+    from neartag.data import parse
+
+    if problem == parse.BAD_LABEL:
+        position = content.rfind(b"\n", 0, position) + 1  # the list of labels as a whole says more than its end
+    token = _token(content, position)
+    whole = shown(token)
+    separate = "labels are separated by commas, and a point without labels begins with a space"
+    pair = "write features as id:value, separated by spaces"
+    found, remedy = {
+        parse.BAD_LABEL: (f"expected labels, found {whole}", separate),
+        parse.LABEL_RANGE: (
+            f"label {shown(token.partition(b',')[0])} is not below {labels}",
+            "correct it or the header",
+        ),
+        parse.BAD_FEATURE: (f"expected a feature, found {whole}", pair),
+        parse.FEATURE_RANGE: (
+            f"feature {shown(token.partition(b':')[0])} is not below {features}",
+            "correct it or the header",
+        ),
+        parse.BAD_VALUE: (f"the value in {whole} is not a finite number", pair),
+        parse.TOO_LARGE: (f"the value {whole} does not fit into float32", "scale the features"),
+    }[problem]
+    return fault(path, content.count(b"\n", 0, position) + 1, found, remedy)
+
+
+def _token(content: bytes, position: int) -> bytes:
+    """Return the bytes from a position to the next blank or line end."""
+    match = _TOKEN.match(content, position)
+    return match.group() if match else b""

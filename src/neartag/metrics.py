@@ -1,0 +1,308 @@
+"""How good predictions are, in percent (0 to 100), over all test points.
+
+`labels` is an int array (n, columns) of label ids, best first, -1 where a method had no further label (a miss).
+`Y` is the sparse indicator (n, L) of the true labels. Whatever is not zero counts as one.
+
+A point without true labels is never left out. It scores 0 in P@k, nDCG@k and R@k, as in the XMC repository's own
+scripts, so that no method can reach 100 where there are such points; to PSP@k and PSnDCG@k, which divide by what is
+attainable, it adds nothing above or below the line.
+
+Every metric here is a sum over points of what was reached divided by a sum over points of what could be reached:
+
+    metric   reached by point i                           attainable by point i
+    P@k      Σ_r hit_r / k                                1
+    R@k      Σ_r hit_r / |y_i|                            1
+    nDCG@k   Σ_r hit_r d_r / Σ_{r ≤ min(k, |y_i|)} d_r    1             with d_r = 1 / log2(r + 1), r = 1 … k
+    PSP@k    as P@k, each hit divided by p_l              the same for the best k labels of y_i
+    PSnDCG@k as nDCG@k, each hit divided by p_l           the same for the best k labels of y_i
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+
+from neartag.errors import ParameterError
+
+# The XMC repository's values for all sets but Wikipedia's (0.5, 0.4) and Amazon's (0.6, 2.6).
+PROPENSITY_A = 0.55
+PROPENSITY_B = 1.5
+
+PLAIN = ("P", "nDCG", "R")
+PROPENSITY_SCORED = ("PSP", "PSnDCG")
+
+
+class Interval(NamedTuple):
+    """A difference between two models, first minus second, in points of percent, and the interval about it."""
+
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Predictions checked against the truth."""
+
+    labels: np.ndarray  # (n, columns) int64
+    hits: np.ndarray  # (n, columns) bool
+    truth: csr_matrix  # (n, L), indices sorted, no zeros stored
+    counts: np.ndarray  # (n,) true labels a point
+
+
+def precision_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
+    """Return P@k in percent: the share of right labels among the first k. A point without labels scores 0."""
+    return _score("P", k, _judge(labels, Y))
+
+
+def ndcg_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
+    """Return nDCG@k in percent: hits discounted by log2 of their rank. A point without labels scores 0."""
+    return _score("nDCG", k, _judge(labels, Y))
+
+
+def recall_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
+    """Return R@k in percent: the share of a point's labels found in the first k. A point without labels scores 0."""
+    return _score("R", k, _judge(labels, Y))
+
+
+def psp_at(labels: np.ndarray, Y: csr_matrix, propensities: np.ndarray, k: int) -> float:
+    """Return PSP@k in percent of the best attainable. A point without labels adds nothing; without any, 0."""
+    return _score("PSP", k, _judge(labels, Y), propensities)
+
+
+def psndcg_at(labels: np.ndarray, Y: csr_matrix, propensities: np.ndarray, k: int) -> float:
+    """Return PSnDCG@k in percent of the best attainable. A point without labels adds nothing; without any, 0."""
+    return _score("PSnDCG", k, _judge(labels, Y), propensities)
+
+
+def propensities(Y_train: csr_matrix, a: float = PROPENSITY_A, b: float = PROPENSITY_B) -> np.ndarray:
+    """Return p_l = 1 / (1 + C (N_l + b)^-a), C = (log n - 1)(b + 1)^a, for each label of the training set: (L,).
+
+    N_l is how many of the n training points have label l. Below n = e the formula's C is negative and would give
+    propensities above one; C is then 0 and every label weighs the same.
+    """
+    if not (np.isfinite(a) and np.isfinite(b) and b > 0):
+        raise ParameterError(f"propensities need a finite a and b > 0: a is {a}, b is {b}")
+    train = _canonical(Y_train, "Y_train")
+    if train.shape[0] == 0:
+        raise ParameterError("Y_train has no points, so there are no propensities")
+    constant = max(0.0, np.log(train.shape[0]) - 1.0) * (b + 1.0) ** a
+    return 1.0 / (1.0 + constant * np.exp(-a * np.log(_frequencies(train) + b)))
+
+
+def evaluate(
+    labels: np.ndarray,
+    Y: csr_matrix,
+    *,
+    ks: Sequence[int] = (1, 3, 5),
+    Y_train: csr_matrix | None = None,
+    a: float = PROPENSITY_A,
+    b: float = PROPENSITY_B,
+) -> dict[str, float]:
+    """Return every metric at every k by name ("P@1", "nDCG@3", "R@5", …), in percent, 0 to 100.
+
+    The propensity-scored ones ("PSP@1", "PSnDCG@5", …) are there only where the training labels are given.
+    """
+    judged = _judge(labels, Y)
+    scores = {f"{family}@{k}": _score(family, k, judged) for family in PLAIN for k in ks}
+    if Y_train is not None:
+        known = propensities(Y_train, a, b)
+        scores.update({f"{family}@{k}": _score(family, k, judged, known) for family in PROPENSITY_SCORED for k in ks})
+    return scores
+
+
+def by_frequency(
+    labels: np.ndarray,
+    Y: csr_matrix,
+    Y_train: csr_matrix,
+    ks: Sequence[int] = (1, 3, 5),
+    edges: Sequence[int] = (5, 20, 100),
+) -> dict[str, dict[str, float]]:
+    """Return P@k and R@k, in percent, a band of training frequency: {"0-5": {"P@1": …}, …, "101+": …}.
+
+    A band ends with its edge: edges (5, 20, 100) make 0-5, 6-20, 21-100 and 101+; (0, 5) sets labels never seen apart.
+    P@k counts a band's hits among the first k and divides by n·k, so that the bands add up to P@k. R@k is the share of
+    the band's true (point, label) pairs found in the first k, 0 where it has none. With them come "labels", how many
+    labels the band has, and "pairs", how many true pairs.
+    """
+    judged = _judge(labels, Y)
+    train = _canonical(Y_train, "Y_train")
+    if train.shape[1] != judged.truth.shape[1]:
+        raise ParameterError(f"Y_train has {train.shape[1]} labels, but Y has {judged.truth.shape[1]}")
+    if len(edges) == 0 or edges[0] < 0 or np.any(np.diff(edges) <= 0):
+        raise ParameterError(f"edges must be increasing and not negative: {tuple(edges)}")
+
+    band_of = np.searchsorted(np.asarray(edges), _frequencies(train), side="left")  # (L,) which band a label is in
+    bands = len(edges) + 1
+    label_counts = np.bincount(band_of, minlength=bands)
+    pairs = np.bincount(band_of[judged.truth.indices], minlength=bands)
+    tables = [{"labels": float(label_counts[band]), "pairs": float(pairs[band])} for band in range(bands)]
+    for k in ks:
+        _check_k(k, judged)
+        found = np.bincount(band_of[judged.labels[:, :k][judged.hits[:, :k]]], minlength=bands)
+        for band, table in enumerate(tables):
+            table[f"P@{k}"] = 100.0 * float(found[band]) / (judged.hits.shape[0] * k)
+            table[f"R@{k}"] = 100.0 * float(found[band]) / max(1, int(pairs[band]))
+    return dict(zip(_band_names(edges), tables, strict=True))
+
+
+def paired_bootstrap(
+    labels_a: np.ndarray,
+    labels_b: np.ndarray,
+    Y: csr_matrix,
+    *,
+    metric: str = "P@1",
+    Y_train: csr_matrix | None = None,
+    samples: int = 2000,
+    seed: int = 0,
+    level: float = 0.95,
+    a: float = PROPENSITY_A,
+    b: float = PROPENSITY_B,
+) -> Interval:
+    """Return by how much the first predictions beat the second in `metric`, with its percentile bootstrap interval.
+
+    Test points are drawn with replacement, the same draw for both models. `a` and `b` are the propensities' constants,
+    used, like `Y_train`, only by the propensity-scored metrics.
+    """
+    parsed = re.fullmatch(r"(P|nDCG|R|PSP|PSnDCG)@([0-9]+)", metric)
+    if parsed is None:
+        raise ParameterError(f"metric must be P@k, nDCG@k, R@k, PSP@k or PSnDCG@k: {metric!r}")
+    if samples < 1:
+        raise ParameterError(f"samples must be at least 1: {samples}")
+    if not 0.0 < level < 1.0:
+        raise ParameterError(f"level must lie between 0 and 1: {level}")
+    family, k = parsed[1], int(parsed[2])
+    known = None
+    if family in PROPENSITY_SCORED:
+        if Y_train is None:
+            raise ParameterError(f"metric {metric!r} needs Y_train for its propensities")
+        known = propensities(Y_train, a, b)
+
+    reached_a, attainable = _terms(family, k, _judge(labels_a, Y), known)
+    reached_b, _ = _terms(family, k, _judge(labels_b, Y), known)
+    # What is attainable depends on Y alone, so the metrics' difference is the ratio for the difference of the terms.
+    terms = np.column_stack([reached_a - reached_b, attainable])  # (n, 2)
+    points = terms.shape[0]
+    generator = np.random.default_rng(seed)
+    sums = np.empty((samples, 2))
+    for sample in range(samples):
+        times = np.bincount(generator.integers(points, size=points), minlength=points)
+        sums[sample] = times @ terms
+    differences = 100.0 * _divide(sums[:, 0], sums[:, 1])
+    low, high = np.quantile(differences, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return Interval(_percent(terms[:, 0], terms[:, 1]), float(low), float(high))
+
+
+def _score(family: str, k: int, judged: _Judged, known: np.ndarray | None = None) -> float:
+    return _percent(*_terms(family, k, judged, known))
+
+
+def _terms(family: str, k: int, judged: _Judged, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each point what was reached and what was attainable, as in the table on top: (n,) and (n,)."""
+    _check_k(k, judged)
+    if family.endswith("nDCG"):
+        discount = 1.0 / np.log2(np.arange(2, k + 2))  # (k,)
+        ideal = np.concatenate([[0.0], np.cumsum(discount)])[np.minimum(judged.counts, k)]  # (n,)
+    else:
+        discount = np.ones(k)
+        ideal = judged.counts if family == "R" else np.full(judged.counts.shape, k)
+
+    hits = judged.hits[:, :k]
+    gains = np.zeros(hits.shape)  # (n, k)
+    if known is None:
+        gains[hits] = 1.0
+        return _divide(gains @ discount, ideal), np.ones(ideal.shape)
+    known = np.asarray(known, dtype=float)  # (L,)
+    if known.shape != (judged.truth.shape[1],):
+        raise ParameterError(f"propensities (or Y_train) are for {known.shape} labels: Y has {judged.truth.shape[1]}")
+    if not np.all((known > 0.0) & (known <= 1.0)):
+        raise ParameterError("propensities must lie above 0 and not above 1")
+    weights = 1.0 / known
+    gains[hits] = weights[judged.labels[:, :k][hits]]
+    return _divide(gains @ discount, ideal), _divide(_best(judged, weights, discount), ideal)
+
+
+def _best(judged: _Judged, weights: np.ndarray, discount: np.ndarray) -> np.ndarray:
+    """Return the largest discounted sum of weights that k labels can reach for each point: (n,)."""
+    points = judged.counts.size
+    rows = np.repeat(np.arange(points), judged.counts)
+    gains = weights[judged.truth.indices]
+    gains = gains[np.lexsort((-gains, rows))]  # within each row the heaviest first
+    ranks = np.arange(gains.size) - np.repeat(judged.truth.indptr[:-1].astype(np.int64), judged.counts)
+    within = ranks < discount.size
+    return np.bincount(rows[within], weights=gains[within] * discount[ranks[within]], minlength=points)
+
+
+def _judge(labels: np.ndarray, Y: csr_matrix) -> _Judged:
+    truth = _canonical(Y, "Y")
+    points, label_count = truth.shape
+    given = np.asarray(labels)
+    if given.ndim != 2 or given.shape[0] != points:
+        raise ParameterError(f"labels must be (n, k) with the {points} rows of Y: its shape is {given.shape}")
+    if points == 0:
+        raise ParameterError("labels and Y have no points, so there is nothing to measure")
+    if not np.issubdtype(given.dtype, np.integer):
+        raise ParameterError(f"labels must be integer label ids: their type is {given.dtype}")
+    given = given.astype(np.int64)
+    if given.size and (given.max() >= label_count or given.min() < -1):
+        wrong = given.max() if given.max() >= label_count else given.min()
+        raise ParameterError(f"labels hold the id {wrong}; ids run from 0 to {label_count - 1}, -1 stands for none")
+    ordered = np.sort(given, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    if twice.any():
+        row = int(np.flatnonzero(twice.any(axis=1))[0])
+        raise ParameterError(f"labels of point {row} name a label twice, which would count its hit twice")
+
+    counts = np.diff(truth.indptr).astype(np.int64)
+    rows = np.arange(points, dtype=np.int64)
+    # A pair (row, label) as one number: the true ones are sorted, so each prediction is found by bisection.
+    keys = np.repeat(rows, counts) * label_count + truth.indices
+    wanted = rows[:, None] * label_count + given  # (n, columns)
+    position = np.searchsorted(keys, wanted)
+    hits = (given >= 0) & (position < keys.size)
+    hits[hits] = keys[position[hits]] == wanted[hits]
+    return _Judged(given, hits, truth, counts)
+
+
+def _canonical(Y: csr_matrix, name: str) -> csr_matrix:
+    if not issparse(Y):
+        raise ParameterError(f"{name} must be a scipy sparse matrix: it is a {type(Y).__name__}")
+    matrix = csr_matrix(Y)
+    if matrix.has_canonical_format and np.all(matrix.data):
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _frequencies(Y: csr_matrix) -> np.ndarray:
+    return np.bincount(Y.indices, minlength=Y.shape[1])
+
+
+def _check_k(k: int, judged: _Judged) -> None:
+    if k < 1:
+        raise ParameterError(f"k must be at least 1: {k}")
+    if k > judged.labels.shape[1]:
+        raise ParameterError(f"k is {k}, but the labels given have only {judged.labels.shape[1]} columns")
+
+
+def _band_names(edges: Sequence[int]) -> list[str]:
+    lows = [0, *(edge + 1 for edge in edges)]
+    closed = [f"{low}-{high}" if low < high else f"{low}" for low, high in zip(lows, edges, strict=False)]
+    return [*closed, f"{lows[-1]}+"]
+
+
+def _divide(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Return the quotient, 0 where there was nothing to reach."""
+    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
+
+
+def _percent(reached: np.ndarray, attainable: np.ndarray) -> float:
+    total = float(attainable.sum())
+    return 100.0 * float(reached.sum()) / total if total > 0 else 0.0

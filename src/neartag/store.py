@@ -1,0 +1,213 @@
+"""The model folder: a model is saved whole or not at all, and loaded by memory map without running code from it.
+
+    model.json                  format version, kind, settings; name, size and SHA-256 of each other file
+    <part>.<hash>.safetensors   arrays, one file a part: model, learner-000, …, features
+    <what>.<hash>.json          what else there is: features (their settings), label-names, point-names
+    .lock                       held by whoever saves
+
+The hash in a file's name is that of its content, so that a new model never overwrites a file of the old one. New files
+are written beside the old, then model.json is replaced, which is the only switch, then the old files go. Nothing in the
+folder depends on the time or the place of saving: the same model gives the same bytes.
+
+What can be stored has a `kind`, which a registry maps to its class, imported only when a folder asks for it. model.json
+is read in manifest.py, files are written and opened in folder.py, arrays are packed and mapped in tensors.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Protocol
+
+import numpy as np
+
+from neartag import __version__, tensors
+from neartag.errors import ModelError, ParameterError
+from neartag.folder import Writer, digest, lock, open_files, refuse_foreign
+from neartag.manifest import PART_NAME, REMEDY, FeaturesEntry, File, Manifest, from_json
+
+__all__ = ["FEATURES", "KINDS", "Storable", "StorableFeatures", "StoredModel", "inspect", "load", "lock", "save"]
+
+KINDS = {"x1": "neartag.x1.model:X1Model"}
+FEATURES = {"tfidf": "neartag.features:TfidfFeatures"}
+
+
+class Storable(Protocol):
+    """What a model must offer to be stored: its kind, and its state as JSON and arrays, there and back."""
+
+    kind: ClassVar[str]
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
+        """Return settings that JSON can hold (the order of keys is not kept), and arrays by part and name."""
+
+    @classmethod
+    def from_state(cls, settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> Any:
+        """Return the model whose state this is; the arrays are read-only."""
+
+
+class StorableFeatures(Protocol):
+    """The same for features, whose arrays are a single part."""
+
+    kind: ClassVar[str]
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return settings that JSON can hold, and arrays by name."""
+
+    @classmethod
+    def from_state(cls, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        """Return the features whose state this is; the arrays are read-only."""
+
+
+@dataclass
+class StoredModel:
+    """What a model folder holds."""
+
+    model: Any
+    label_names: list[str] | None
+    point_names: list[str] | None
+    features: Any
+    info: dict[str, Any]
+
+
+def save(
+    model: Storable,
+    folder: str | os.PathLike[str],
+    *,
+    label_names: Sequence[str] | None = None,
+    point_names: Sequence[str] | None = None,
+    features: StorableFeatures | None = None,
+) -> None:
+    """Store the model in the folder in place of the one there; whatever goes wrong, the folder holds one of the two."""
+    place = Path(folder)
+    _known(KINDS, model.kind, "kind")
+    settings, parts = model.to_state()
+    for part in parts:
+        if part == "features" or not PART_NAME.fullmatch(part):
+            raise ParameterError(f"a part cannot be named {part!r}: use small letters, digits, dashes; not 'features'")
+    names = {"label-names": _names(label_names, "label_names"), "point-names": _names(point_names, "point_names")}
+    try:
+        refuse_foreign(place)
+        place.mkdir(parents=True, exist_ok=True)
+        with lock(place), Writer(place) as writer:
+            files = {part: writer.add(part, "safetensors", tensors.pack(parts[part], part)) for part in parts}
+            named = {stem: writer.add(stem, "json", text) for stem, text in names.items() if text is not None}
+            manifest = Manifest(
+                kind=model.kind,
+                settings=settings,
+                parts=files,
+                features=None if features is None else _add_features(features, writer),
+                label_names=named.get("label-names"),
+                point_names=named.get("point-names"),
+            )
+            document = _json(manifest.to_json(), f"the settings of {model.kind!r}", indent=2)
+            writer.switch(document, manifest.files)
+    except OSError as error:
+        raise ModelError(f"cannot save the model in {place}, {error}: mend that and save it again") from error
+
+
+def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
+    """Return the model of the folder with its names and features; `verify` compares every file with its checksum."""
+    place = Path(folder)
+    with ExitStack() as stack:
+        manifest, handles = open_files(place, stack)
+        model_class = _known(KINDS, manifest.kind, "kind")
+        features_class = _known(FEATURES, manifest.features.kind, "kind of features") if manifest.features else None
+        contents = {file.name: _content(handles[file.name], place, file, verify) for file in manifest.files}
+    parts = {part: contents[file.name] for part, file in manifest.parts.items()}
+    entry, features = manifest.features, None
+    if entry is not None:
+        features = _rebuild(features_class, contents[entry.settings.name], contents[entry.arrays.name], place)
+    return StoredModel(
+        model=_rebuild(model_class, manifest.settings, parts, place),
+        label_names=_strings(contents, manifest.label_names, place),
+        point_names=_strings(contents, manifest.point_names, place),
+        features=features,
+        info=manifest.info,
+    )
+
+
+def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what model.json says, and each file's size; of the files only presence and size are checked."""
+    with ExitStack() as stack:
+        manifest, _ = open_files(Path(folder), stack)
+        return manifest.info
+
+
+def _known(registry: Mapping[str, str], kind: str, what: str) -> Any:
+    """Return the class of a kind, imported now."""
+    if kind not in registry:
+        known = ", ".join(sorted(registry))
+        raise ModelError(f"the {what} {kind!r} is unknown to neartag {__version__} (it knows {known}): upgrade neartag")
+    module, name = registry[kind].split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _rebuild(stored_class: Any, settings: dict[str, Any], arrays: Any, place: Path) -> Any:
+    try:
+        return stored_class.from_state(settings, arrays)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        # Only a folder that was altered, or written by another version of the class, gets here.
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ModelError(
+            f"{place}: the stored state of kind {stored_class.kind!r} does not fit ({reason}): {REMEDY}"
+        ) from error
+
+
+def _content(handle: BinaryIO, place: Path, file: File, verify: bool) -> Any:
+    path = place / file.name
+    try:
+        if verify and digest(handle) != file.sha256:
+            raise ModelError(f"{path} does not match its checksum: {REMEDY}")
+        if file.name.endswith(".safetensors"):
+            return tensors.map_arrays(handle, str(path))
+        handle.seek(0)
+        return from_json(handle.read(), path)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error}") from error
+
+
+def _add_features(features: StorableFeatures, writer: Writer) -> FeaturesEntry:
+    _known(FEATURES, features.kind, "kind of features")
+    settings, arrays = features.to_state()
+    return FeaturesEntry(
+        kind=features.kind,
+        settings=writer.add("features", "json", _json(settings, f"the settings of {features.kind!r}")),
+        arrays=writer.add("features", "safetensors", tensors.pack(arrays, "features")),
+    )
+
+
+def _names(names: Sequence[str] | None, what: str) -> bytes | None:
+    if names is None:
+        return None
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(f"{what} must be a list of strings")
+    return _json(list(names), what)
+
+
+def _strings(contents: Mapping[str, Any], file: File | None, place: Path) -> list[str] | None:
+    if file is None:
+        return None
+    value = contents[file.name]
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ModelError(f"{place / file.name} is not a list of names: {REMEDY}")
+    return value
+
+
+def _json(value: Any, what: str, indent: int | None = None) -> bytes:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=indent, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{what} cannot be stored as JSON: {error}") from error
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _plain(value: Any) -> Any:
+    """Return the Python number of a numpy one, which settings often hold without knowing."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is neither text, number, list nor object")

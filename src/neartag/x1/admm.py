@@ -1,0 +1,202 @@
+"""Regressors V from features to embeddings, with sparse V·X (eq. 5 and sub-routine ADMM of the paper).
+
+    min over V of ‖Z − V X‖² + λ ‖V‖² + μ ‖V X‖₁
+
+Here points are rows: X (n, d), Z (n, dim), and the weights W = Vᵀ (d, dim). The squares have no ½, as printed in eq. 5;
+with the penalty ρ ‖XW − α + β‖² the paper's V-update is then exact and the soft threshold is μ/(2ρ).
+The pseudo-code's μ/ρ belongs to the form with ½.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from neartag.errors import ParameterError
+from neartag.factor import cholesky, cholesky_solve
+from neartag.rows import Rows, gram, times, transpose
+
+SOLVERS = ("auto", "primal", "dual", "cg")
+
+# Arithmetic a second of dense factorisation against that of a sparse product, measured: what "auto" weighs with.
+DENSE_ADVANTAGE = 8.0
+# A factor of more bytes than this is not tried: conjugate gradients need no square array.
+LARGEST_FACTOR = 4 << 30
+CG_STEPS, CG_TOLERANCE = 60, 1e-4
+# Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
+SINGLE_PRECISION_RATIO = 1e-5
+
+
+@dataclass
+class Regression:
+    """Weights W = Vᵀ, and how ADMM ended."""
+
+    weights: Rows  # (d, dim), CSR where truncated
+    zero_below: float = 0.0  # entries of X W below this are stored as zeros, so that added points are treated alike
+    primal: list[float] = field(default_factory=list)  # ‖XW − α‖ / ‖XW‖, a round
+    dual: list[float] = field(default_factory=list)  # ρ‖Xᵀ(α − α_before)‖ / ‖XᵀZ‖, a round
+
+
+def admm(
+    X: Rows,
+    Z: np.ndarray,
+    *,
+    l2: float = 1.0,
+    l1: float = 0.0,
+    rho: float = 1.0,
+    max_iter: int = 200,
+    tol: float = 1e-3,
+    solver: str = "auto",
+    threads: int = 1,
+) -> Regression:
+    """Return the regressors of eq. 5 for one cluster; without L1 its minimum is ridge regression, solved at once."""
+    if l1 == 0:
+        solve = _solver(X, 1.0, l2, Z.shape[1], solver, threads)
+        return Regression(weights=solve(Z, None).astype(np.float32))
+    solve = _solver(X, 1.0 + rho, l2, Z.shape[1], solver, threads)
+    transposed = transpose(X)
+    alpha = np.zeros_like(Z)  # (n, dim), the sparse copy of X W
+    beta = np.zeros_like(Z)  # (n, dim), the scaled dual variable
+    weights = None
+    result = Regression(weights=np.zeros((X.shape[1], Z.shape[1]), np.float32))
+    scale = max(float(np.linalg.norm(times(transposed, Z, threads))), np.finfo(np.float32).tiny)
+    for _ in range(max_iter):
+        weights = solve(Z + rho * (alpha - beta), weights)  # (d, dim)
+        embedded = times(X, weights.astype(np.float32), threads)  # (n, dim)
+        before = alpha
+        alpha = soft_threshold(embedded + beta, l1 / (2 * rho))
+        beta = beta + embedded - alpha
+        size = max(float(np.linalg.norm(embedded)), float(np.linalg.norm(alpha)), np.finfo(np.float32).tiny)
+        result.primal.append(float(np.linalg.norm(embedded - alpha)) / size)
+        result.dual.append(rho * float(np.linalg.norm(times(transposed, alpha - before, threads))) / scale)
+        if result.primal[-1] <= tol and result.dual[-1] <= tol:
+            break
+    if weights is not None:
+        result.weights = weights.astype(np.float32)
+        result.zero_below = _zero_level(times(X, result.weights, threads), alpha)
+    return result
+
+
+def soft_threshold(values: np.ndarray, level: float) -> np.ndarray:
+    """Return sign(v) · max(0, |v| − level), entry by entry."""
+    return np.sign(values) * np.maximum(np.abs(values) - np.float32(level), 0)
+
+
+def truncate(weights: np.ndarray, keep: float) -> Rows:
+    """Return the weights with only the share `keep` of largest size in them, as CSR where that is not all of them."""
+    if keep >= 1:
+        return weights
+    count = max(1, round(keep * weights.size))
+    sizes = np.abs(weights).ravel()
+    level = np.partition(sizes, sizes.size - count)[sizes.size - count]
+    return csr_matrix(np.where(np.abs(weights) >= max(level, np.finfo(np.float32).tiny), weights, 0))
+
+
+def embed(X: Rows, weights: Rows, zero_below: float = 0.0, threads: int = 1) -> np.ndarray:
+    """Return V·x of each row (n, dim), small entries set to zero where the regression was made sparse."""
+    embedded = times(X, weights, threads)
+    if zero_below > 0:
+        embedded[np.abs(embedded) < zero_below] = 0
+    return embedded
+
+
+def _zero_level(embedded: np.ndarray, alpha: np.ndarray) -> float:
+    """Return the level below which as many entries of X W lie as ADMM's α has zeros.
+
+    α is exactly sparse and X W only nearly so; a level is a function of V and x alone, so points added later are
+    treated like those trained on.
+    """
+    zeros = int((alpha == 0).sum())
+    if zeros == 0:
+        return 0.0
+    sizes = np.sort(np.abs(embedded), axis=None)
+    return float(sizes[zeros]) if zeros < sizes.size else float(np.nextafter(sizes[-1], np.float32(np.inf)))
+
+
+Solve = Callable[[np.ndarray, "np.ndarray | None"], np.ndarray]
+
+
+def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int) -> Solve:
+    """Return T, start ↦ (scale·XᵀX + λI)⁻¹ Xᵀ T (d, dim); whatever is factored is factored once, here."""
+    if kind not in SOLVERS:
+        raise ParameterError(f"solver must be one of {SOLVERS}, not {kind!r}")
+    n = X.shape[0]
+    if kind == "auto":
+        kind = cheapest_solver(X, dim)
+    if kind == "cg":
+        return _conjugate_gradients(X, scale, l2, threads)
+    transposed = transpose(X)
+    single = l2 >= SINGLE_PRECISION_RATIO * scale * n
+    dtype = np.float32 if single else np.float64
+    square = gram(X, transposed, threads) if kind == "primal" else gram(transposed, X, threads)
+    square *= scale  # (d, d) or (n, n)
+    square = square.astype(dtype, copy=False)
+    square[np.diag_indices_from(square)] += max(l2, np.finfo(dtype).eps * n)
+    cholesky(square, threads)
+
+    def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        if kind == "primal":
+            right = _times_precise(transposed, target, dtype, threads)  # Xᵀ T (d, dim)
+            return cholesky_solve(square, right, threads)
+        inner = cholesky_solve(square, target.astype(dtype), threads)  # (n, dim)
+        return _times_precise(transposed, inner, dtype, threads)  # push-through: Xᵀ (XXᵀ + λ)⁻¹ T
+
+    return solve
+
+
+def cheapest_solver(X: Rows, dim: int) -> str:
+    """Return which solver costs least for this shape and sparsity."""
+    n, d = X.shape
+    stored = X.nnz if hasattr(X, "nnz") else n * d
+    # Dense products of a dense X run at BLAS's pace, sparse ones at that of memory.
+    pace = DENSE_ADVANTAGE if hasattr(X, "nnz") else 1.0
+    cost = {
+        "primal": d**3 / 3 + 2 * d * d * dim + pace * stored * (stored / max(n, 1)),
+        "dual": n**3 / 3 + 2 * n * n * dim + pace * stored * (stored / max(d, 1)),
+        "cg": pace * CG_STEPS / 2 * 4 * stored * dim,
+    }
+    if 8 * d * d > LARGEST_FACTOR:
+        del cost["primal"]
+    if 8 * n * n > LARGEST_FACTOR:
+        del cost["dual"]
+    return min(cost, key=lambda name: cost[name])
+
+
+def _times_precise(rows: Rows, block: np.ndarray, dtype: type, threads: int) -> np.ndarray:
+    if dtype == np.float32:
+        return times(rows, block.astype(np.float32, copy=False), threads)
+    return rows.astype(np.float64) @ block
+
+
+def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solve:
+    """Conjugate gradients on all columns at once, each with its own step, warm-started from the last round."""
+    transposed = transpose(X)
+
+    def apply(weights: np.ndarray) -> np.ndarray:  # (scale·XᵀX + λ) W
+        return scale * times(transposed, times(X, weights, threads), threads) + np.float32(l2) * weights
+
+    def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        right = times(transposed, np.ascontiguousarray(target, np.float32), threads)  # (d, dim)
+        weights = np.zeros_like(right) if start is None else start.astype(np.float32)
+        error = right - apply(weights) if start is not None else right.copy()
+        direction = error.copy()
+        length = np.einsum("ij,ij->j", error, error, dtype=np.float64)  # (dim,)
+        goal = CG_TOLERANCE**2 * np.einsum("ij,ij->j", right, right, dtype=np.float64)
+        for _ in range(CG_STEPS):
+            if (length <= goal).all():
+                break
+            image = apply(direction)
+            curvature = np.einsum("ij,ij->j", direction, image, dtype=np.float64)
+            step = np.where(curvature > 0, length / np.maximum(curvature, 1e-300), 0).astype(np.float32)
+            weights += step * direction
+            error -= step * image
+            fresh = np.einsum("ij,ij->j", error, error, dtype=np.float64)
+            ratio = np.where(length > 0, fresh / np.maximum(length, 1e-300), 0).astype(np.float32)
+            direction = error + ratio * direction
+            length = fresh
+        return weights
+
+    return solve

@@ -1,0 +1,199 @@
+"""X1Classifier: the paper's method behind scikit-learn's conventions. It only strings the steps together."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from neartag.progress import Progress, choose
+from neartag.rows import Rows, as_rows, normalise
+from neartag.threads import hold, resolve_jobs
+from neartag.x1 import parameters
+from neartag.x1.learner import Cluster, Learner, cut, train_cluster
+from neartag.x1.model import X1Model
+from neartag.x1.partition import Partition, automatic
+from neartag.x1.validation import check_training
+
+
+class X1Classifier(ClassifierMixin, BaseEstimator):
+    """Extreme multi-label classifier by local distance-preserving embeddings and a vote of nearest neighbours.
+
+    Parameters have the paper's meaning; `neartag.x1.parameters` lists each with its limits and the paper's symbol.
+
+    Attributes
+    ----------
+    model_ : X1Model, the fitted ensemble; `neartag.store.save(model_, folder)` keeps it.
+    n_features_in_, n_labels_ : the training data's numbers of features and labels.
+    """
+
+    def __init__(
+        self,
+        n_learners: int | str = "auto",
+        n_clusters: int | str = "auto",
+        max_cluster_size: int | None = None,
+        n_probe: int = 1,
+        centroid_entries: int | None = None,
+        embedding_dim: int = 100,
+        svp_neighbours: int = 100,
+        label_similarity: str = "cosine",
+        svp_step: float = 1.0,
+        svp_max_iter: int = 15,
+        svp_tol: float = 1e-3,
+        l2: float = 1.0,
+        l1: float = 0.0,
+        rho: float = 1.0,
+        keep_weights: float = 1.0,
+        vote_neighbours: int = 20,
+        vote_weight: str = "similarity",
+        vote_sharpness: float = 10.0,
+        threshold: float = 0.5,
+        random_state: int | None = 0,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.n_learners = n_learners
+        self.n_clusters = n_clusters
+        self.max_cluster_size = max_cluster_size
+        self.n_probe = n_probe
+        self.centroid_entries = centroid_entries
+        self.embedding_dim = embedding_dim
+        self.svp_neighbours = svp_neighbours
+        self.label_similarity = label_similarity
+        self.svp_step = svp_step
+        self.svp_max_iter = svp_max_iter
+        self.svp_tol = svp_tol
+        self.l2 = l2
+        self.l1 = l1
+        self.rho = rho
+        self.keep_weights = keep_weights
+        self.vote_neighbours = vote_neighbours
+        self.vote_weight = vote_weight
+        self.vote_sharpness = vote_sharpness
+        self.threshold = threshold
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, Y: Any, *, progress: Progress | None = None) -> X1Classifier:
+        """Learn from feature rows X (n, d) and their indicator rows Y (n, L); returns the classifier itself."""
+        settings = self.get_params()
+        parameters.check(settings)
+        X, Y = check_training(X, Y)
+        rows = normalise(as_rows(X))
+        learners_wanted, clusters_wanted = automatic(rows.shape[0], self.n_learners, self.n_clusters)
+        settings.update(n_learners=learners_wanted, n_clusters=clusters_wanted)
+        # How many cores trained a model is no property of the model.
+        del settings["n_jobs"]
+        jobs = resolve_jobs(self.n_jobs)
+        progress = progress or choose("silent")
+        # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
+        with hold():
+            learners = train(rows, Y, settings, jobs, progress)
+        self.model_ = X1Model(settings, int(X.shape[1]), Y, learners)
+        self.n_features_in_ = int(X.shape[1])
+        self.n_labels_ = int(Y.shape[1])
+        self.classes_ = np.arange(self.n_labels_)
+        return self
+
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best labels of each row, best first, and their vote shares, both (n, k); −1: no label left."""
+        return self._fitted().predict_topk(X, k, n_jobs=self.n_jobs)
+
+    def predict(self, X: Any) -> csr_matrix:
+        """Return the labels whose vote share is at least `threshold`, as an indicator CSR (n, L)."""
+        return self._fitted().predict(X, n_jobs=self.n_jobs)
+
+    def decision_function(self, X: Any) -> csr_matrix:
+        """Return the vote share of every label that has one, as CSR (n, L)."""
+        return self._fitted().decision_function(X, n_jobs=self.n_jobs)
+
+    def _fitted(self) -> X1Model:
+        check_is_fitted(self, "model_")
+        # What only prediction uses may be set after training, as in any scikit-learn estimator.
+        return X1Model(
+            {**self.model_.settings, **{name: getattr(self, name) for name in PREDICTION}},
+            self.model_.n_features,
+            self.model_.Y,
+            self.model_.learners,
+            self.model_.frequency,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what fits: sparse rows, and targets that are 0/1 matrices only."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        # scikit-learn before 1.6
+        return {"multioutput_only": True, "multilabel": True, "binary_only": True}
+
+
+PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "threshold")
+
+
+def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progress: Progress) -> list[Learner]:
+    """Return the trained learners: first all partitions, then all clusters of all learners side by side."""
+    seeds = np.random.SeedSequence(settings["random_state"]).spawn(settings["n_learners"])
+    partitions = _partitions(rows, settings, seeds, jobs)
+    members: dict[tuple[int, int], np.ndarray] = {}
+    for number, found in enumerate(partitions):
+        order = np.argsort(found.assignment, kind="stable")
+        bounds = np.searchsorted(found.assignment[order], np.arange(found.n_clusters + 1))
+        for cluster in range(found.n_clusters):
+            members[number, cluster] = order[bounds[cluster] : bounds[cluster + 1]]
+    # The largest first, so that no core is left with a large one at the end.
+    tasks = sorted(members, key=lambda task: -len(members[task]))
+    threads = max(1, jobs // len(tasks))
+    cluster_seeds = [int(seed.generate_state(1)[0]) for seed in seeds]
+    with progress:
+        progress.start(len(tasks), "training clusters")
+        work = (
+            delayed(train_cluster)(
+                rows[members[task]],
+                Y[members[task]],
+                members[task],
+                settings,
+                cluster_seeds[task[0]] + task[1],
+                threads,
+            )
+            for task in tasks
+        )
+        trained: dict[tuple[int, int], Cluster] = {}
+        # Threads, unless the caller's joblib configuration says otherwise: kernels and BLAS release the GIL.
+        run = Parallel(n_jobs=min(jobs, len(tasks)), prefer="threads", return_as="generator")
+        for task, cluster in zip(tasks, run(work), strict=True):
+            trained[task] = cluster
+            progress.advance(1)
+    return [
+        Learner(found.centroids, [trained[number, cluster] for cluster in range(found.n_clusters)])
+        for number, found in enumerate(partitions)
+    ]
+
+
+def _partitions(
+    rows: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], jobs: int
+) -> list[Partition]:
+    numbers = [int(seed.generate_state(2)[1]) for seed in seeds]
+    first = cut(rows, settings, numbers[0], 1)
+    if len(seeds) > 1 and first.n_clusters == 1:
+        warnings.warn(
+            f"with one cluster all {len(seeds)} learners would be the same: one is trained; "
+            "set n_clusters to 2 or more, or n_learners to 1",
+            UserWarning,
+            stacklevel=4,
+        )
+        return [first]
+    rest = Parallel(n_jobs=max(1, min(jobs, len(seeds) - 1)), prefer="threads")(
+        delayed(cut)(rows, settings, number, 1) for number in numbers[1:]
+    )
+    return [first, *rest]

@@ -1,0 +1,120 @@
+"""One learner: a partition, and in each cluster an embedding with its regressors (Algorithm 1 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from neartag import kernels
+from neartag.rows import Rows, compact, normalise
+from neartag.threads import hold, run_ranges
+from neartag.x1.admm import admm, embed, truncate
+from neartag.x1.neighbours import neighbour_graph
+from neartag.x1.partition import Partition, partition, route
+from neartag.x1.svp import svp
+from neartag.x1.vote import nearest
+
+# Unless told otherwise no cluster may be larger than so many times the average: k-means on short texts makes giants.
+LARGEST_SHARE = 3
+
+
+@dataclass
+class Cluster:
+    """What is kept of a cluster: who is in it, how to embed a point, and where its points lie."""
+
+    members: np.ndarray  # (N,) int32, row numbers in the training set
+    weights: Rows  # Vᵀ (d, dim), CSR where truncated
+    points: np.ndarray  # V·x of the members, unit rows (N, dim)
+    zero_below: float = 0.0
+    unexplained: float = 0.0  # share of the label graph's squared norm that SVP left
+
+    def find(self, X: Rows, count: int, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the training rows nearest to each row of X, their cosines (m, count), best first, and ‖V·x‖ (m,)."""
+        embedded = embed(X, self.weights, self.zero_below, threads)  # (m, dim)
+        lengths = np.sqrt(np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64))
+        ids, cosines = nearest(normalise(embedded), self.points, count, threads)
+        # A point that the regressors send to zero is near nobody: no vote is better than an arbitrary one.
+        lost = lengths == 0
+        ids[lost], cosines[lost] = -1, -np.inf
+        return np.where(ids >= 0, self.members[ids], -1).astype(np.int32), cosines, lengths.astype(np.float32)
+
+
+@dataclass
+class Learner:
+    """A partition's centroids with a trained cluster for each."""
+
+    centroids: Rows  # (d, C)
+    clusters: list[Cluster]
+
+    def find(self, X: Rows, probes: int, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the `count` nearest training rows of each row of X among its `probes` nearest clusters, and cosines.
+
+        Each cluster has an embedding of its own, so cosines of two clusters cannot be compared as they are: a cluster
+        that knows none of the point's features turns what little is left into any direction. ‖V·x‖ tells how much of
+        the point a cluster explains; neighbours of several clusters are ranked by ‖V·x‖ · cosine.
+        """
+        routes = route(X, self.centroids, probes, threads)  # (m, probes)
+        m, probes = routes.shape
+        ids = np.full((m, probes, count), -1, np.int32)
+        cosines = np.full((m, probes, count), -np.inf, np.float32)
+        lengths = np.zeros((m, probes, 1), np.float32)
+        for number, cluster in enumerate(self.clusters):
+            for probe in range(probes):
+                rows = np.flatnonzero(routes[:, probe] == number)
+                if len(rows):
+                    block = X if len(rows) == m else X[rows]
+                    ids[rows, probe], cosines[rows, probe], lengths[rows, probe, 0] = cluster.find(
+                        block, count, threads
+                    )
+        if probes == 1:
+            return ids[:, 0], cosines[:, 0]
+        reach = np.where(ids >= 0, cosines, -np.inf) * np.where(lengths > 0, lengths, 1)
+        order = np.empty((m, count), np.int32)
+        best = np.empty((m, count), np.float32)
+        run_ranges(kernels.row_top, m, threads, reach.reshape(m, -1), order, best)
+        chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
+        return chosen, np.take_along_axis(cosines.reshape(m, -1), order, axis=1)
+
+
+def cut(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition:
+    """Return a learner's partition of unit rows."""
+    n, count = X.shape[0], settings["n_clusters"]
+    largest = settings["max_cluster_size"] or max(2, -(-LARGEST_SHARE * n // count))
+    with hold():
+        return partition(
+            X, count, max_size=largest, centroid_entries=settings["centroid_entries"], seed=seed, threads=threads
+        )
+
+
+def train_cluster(
+    X: Rows, Y: csr_matrix, members: np.ndarray, settings: dict[str, Any], seed: int, threads: int
+) -> Cluster:
+    """Return a trained cluster: neighbours, then embeddings, then regressors. A pure function of its arguments."""
+    with hold():
+        X = compact(X)
+        graph = neighbour_graph(Y, settings["svp_neighbours"], similarity=settings["label_similarity"], threads=threads)
+        embedding = svp(
+            graph,
+            settings["embedding_dim"],
+            step=settings["svp_step"],
+            max_iter=settings["svp_max_iter"],
+            tol=settings["svp_tol"],
+            seed=seed,
+            threads=threads,
+        )
+        regression = admm(
+            X, embedding.points, l2=settings["l2"], l1=settings["l1"], rho=settings["rho"], threads=threads
+        )
+        weights = truncate(regression.weights, settings["keep_weights"])
+        points = normalise(embed(X, weights, regression.zero_below, threads))
+        whole = float(np.dot(graph.data, graph.data.astype(np.float64)))
+    return Cluster(
+        members=np.asarray(members, np.int32),
+        weights=weights,
+        points=points,
+        zero_below=regression.zero_below,
+        unexplained=embedding.objective[-1] / whole if embedding.objective else 0.0,
+    )

@@ -1,0 +1,173 @@
+"""The fitted ensemble: everything that prediction needs, and nothing of scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.rows import Rows, as_rows, normalise
+from neartag.threads import hold, resolve_jobs
+from neartag.x1.learner import Cluster, Learner
+from neartag.x1.state import check_state, get_rows, put_rows
+from neartag.x1.validation import check_count, check_features
+from neartag.x1.vote import vote, voter_weights
+
+# Rows answered at once, which bounds the memory of voters and scores.
+BATCH = 8192
+
+
+@dataclass
+class X1Model:
+    """Learners over one set of labelled training points."""
+
+    kind: ClassVar[str] = "x1"
+
+    settings: dict[str, Any]  # every parameter, as trained
+    n_features: int
+    Y: csr_matrix  # (n, L): what each training point votes for
+    learners: list[Learner]
+    frequency: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (L,) points that have each label
+
+    def __post_init__(self) -> None:
+        """Count the labels unless they are counted already: ties and rows without features are decided by it."""
+        if len(self.frequency) != self.Y.shape[1]:
+            self.frequency = np.bincount(self.Y.indices, minlength=self.Y.shape[1]).astype(np.int64)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels, those never seen in training included."""
+        return int(self.Y.shape[1])
+
+    def neighbours(self, X: object, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return who votes on each row of X: training row numbers and shares (m, learners · vote_neighbours).
+
+        A row's shares sum to 1 (to 0 where nobody is near); a training point found by several learners stands once
+        for each. −1 where there are fewer voters.
+        """
+        rows = normalise(as_rows(check_features(X, self.n_features)))
+        return self._voters(rows, self._threads(n_jobs))
+
+    def predict_topk(self, X: object, k: int = 5, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best labels of each row of X, best first, and their scores in [0, 1], both (m, k).
+
+        Ties go to the label more frequent in training, then to the lower id. Where fewer than k labels have votes
+        the id is −1 with score 0. A row without features gets the most frequent labels, scored by their frequency.
+        """
+        check_count("k", k)
+        rows = as_rows(check_features(X, self.n_features))
+        m = rows.shape[0]
+        labels = np.empty((m, k), np.int32)
+        scores = np.empty((m, k), np.float64)
+        threads = self._threads(n_jobs)
+        for first in range(0, m, BATCH):
+            batch = normalise(rows[first : first + BATCH])
+            part = slice(first, first + batch.shape[0])
+            voters, weights = self._voters(batch, threads)
+            labels[part], scores[part] = vote(self.Y, voters, weights, self.frequency, k, threads)
+        empty = ~_has_features(rows)
+        if empty.any():
+            labels[empty], scores[empty] = self._most_frequent(k)
+        return labels, np.minimum(scores, 1.0)
+
+    def decision_function(self, X: object, *, k: int | None = None, n_jobs: int | None = None) -> csr_matrix:
+        """Return the scores of every label that has a vote (or of the k best), as CSR (m, L)."""
+        most = self._most_labels() if k is None else k
+        rows = check_features(X, self.n_features)
+        blocks = []
+        # In batches: a row may have votes for many labels, and the dense top-k of all rows at once would be large.
+        for first in range(0, max(1, rows.shape[0]), 1024):
+            labels, scores = self.predict_topk(rows[first : first + 1024], max(1, most), n_jobs=n_jobs)
+            voted = labels >= 0
+            pointer = np.concatenate([[0], np.cumsum(voted.sum(axis=1))])
+            block = csr_matrix((scores[voted], labels[voted], pointer), shape=(labels.shape[0], self.n_labels))
+            block.sort_indices()
+            blocks.append(block)
+        return csr_matrix(sparse.vstack(blocks, format="csr"))
+
+    def predict(self, X: object, *, n_jobs: int | None = None) -> csr_matrix:
+        """Return the labels that score at least `threshold`, as an indicator CSR (m, L)."""
+        scores = self.decision_function(X, n_jobs=n_jobs)
+        scores.data = (scores.data >= self.settings["threshold"]).astype(np.int64)
+        scores.eliminate_zeros()
+        return scores
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
+        """Return settings as JSON types, and arrays by part: one part a learner, one for the labels."""
+        settings = {"parameters": self.settings, "n_features": self.n_features, "n_labels": self.n_labels}
+        settings["n_learners"] = len(self.learners)
+        parts = {"labels": {"indptr": self.Y.indptr.astype(np.int64), "indices": self.Y.indices.astype(np.int32)}}
+        for number, learner in enumerate(self.learners):
+            arrays: dict[str, np.ndarray] = {}
+            put_rows(arrays, "centroids", learner.centroids)
+            arrays["zero_below"] = np.array([cluster.zero_below for cluster in learner.clusters], np.float64)
+            arrays["unexplained"] = np.array([cluster.unexplained for cluster in learner.clusters], np.float64)
+            for c, cluster in enumerate(learner.clusters):
+                arrays[f"{c}.members"] = cluster.members
+                arrays[f"{c}.points"] = cluster.points
+                put_rows(arrays, f"{c}.weights", cluster.weights)
+            parts[f"learner-{number:03d}"] = arrays
+        return settings, parts
+
+    @classmethod
+    def from_state(cls, settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> X1Model:
+        """Return the model that `to_state` described; arrays may be memory maps and are not copied."""
+        check_state(settings, parts)
+        labels = parts["labels"]
+        n = len(labels["indptr"]) - 1
+        ones = np.ones(len(labels["indices"]), np.float32)
+        Y = csr_matrix((ones, labels["indices"], labels["indptr"]), shape=(n, settings["n_labels"]))
+        learners = []
+        for number in range(settings["n_learners"]):
+            arrays = parts[f"learner-{number:03d}"]
+            clusters = [
+                Cluster(
+                    members=arrays[f"{c}.members"],
+                    weights=get_rows(arrays, f"{c}.weights"),
+                    points=arrays[f"{c}.points"],
+                    zero_below=float(zero_below),
+                    unexplained=float(arrays["unexplained"][c]),
+                )
+                for c, zero_below in enumerate(arrays["zero_below"])
+            ]
+            learners.append(Learner(get_rows(arrays, "centroids"), clusters))
+        return cls(settings["parameters"], settings["n_features"], Y, learners)
+
+    def _voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        settings = self.settings
+        count = settings["vote_neighbours"]
+        found, shares = [], []
+        with hold():
+            for learner in self.learners:
+                ids, cosines = learner.find(rows, settings["n_probe"], count, threads)
+                found.append(ids)
+                shares.append(voter_weights(cosines, settings["vote_weight"], settings["vote_sharpness"]))
+        return np.hstack(found), np.hstack(shares) / len(self.learners)
+
+    def _threads(self, n_jobs: int | None) -> int:
+        return resolve_jobs(-1 if n_jobs is None else n_jobs)
+
+    def _most_frequent(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        order = np.lexsort((np.arange(self.n_labels), -self.frequency))[:k]
+        order = order[self.frequency[order] > 0]
+        labels, scores = np.full(k, -1, np.int32), np.zeros(k)
+        labels[: len(order)] = order
+        scores[: len(order)] = self.frequency[order] / max(1, self.Y.shape[0])
+        return labels, scores
+
+    def _most_labels(self) -> int:
+        """A bound on how many labels a point can get votes for."""
+        widest = np.sort(np.diff(self.Y.indptr))[::-1]
+        voters = min(self.settings["vote_neighbours"] * len(self.learners), len(widest))
+        return int(min(self.n_labels, max(widest[:voters].sum(), 1)))
+
+
+def _has_features(rows: Rows) -> np.ndarray:
+    if sparse.issparse(rows):
+        filled = rows.copy()
+        filled.eliminate_zeros()
+        return np.diff(filled.indptr) > 0
+    return rows.any(axis=1)

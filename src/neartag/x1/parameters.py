@@ -1,0 +1,103 @@
+"""X1's parameters as data: limits, defaults and the paper's names, for the estimator and the command line alike."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+from neartag.errors import ParameterError
+
+# This module must stay light: the command line reads it for --help, long before numpy is wanted.
+SIMILARITIES = ("cosine", "inner")
+WEIGHTS = ("similarity", "uniform")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: what it may be, what it is unless told otherwise, and what the paper calls it."""
+
+    name: str
+    kind: type  # int, float or str
+    default: Any
+    help: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()  # allowed words; beside a number, words allowed in its place
+    optional: bool = False  # None allowed
+
+    def check(self, value: object) -> None:
+        """Raise ParameterError naming the parameter and the value unless the value may be used."""
+        if (self.optional and value is None) or (isinstance(value, str) and value in self.choices):
+            return
+        wanted = numbers.Integral if self.kind is int else numbers.Real
+        if self.kind is not str and isinstance(value, wanted) and not isinstance(value, bool):
+            number = float(value)
+            if math.isfinite(number) and self.low <= number <= self.high:
+                return
+        raise ParameterError(f"{self.name} must be {self.describe()}, not {value!r}")
+
+    def describe(self) -> str:
+        """Say in words what the parameter may be."""
+        words = [repr(choice) for choice in self.choices]
+        if self.kind is not str:
+            number = "a whole number" if self.kind is int else "a number"
+            low, high = f"{self.low:g}", f"{self.high:g}"
+            limits = f"from {low} to {high}" if math.isfinite(self.high) else f"of at least {low}"
+            words.insert(0, f"{number} {limits}" if math.isfinite(self.low) else number)
+        if self.optional:
+            words.append("None")
+        return " or ".join(words)
+
+
+PARAMETERS = (
+    Parameter(
+        "n_learners",
+        int,
+        "auto",
+        "learners in the ensemble; auto: 1 for one cluster, else 5 (the paper: 15 on large sets, 1 on small)",
+        1,
+        choices=("auto",),
+    ),
+    Parameter(
+        "n_clusters",
+        int,
+        "auto",
+        "clusters of a learner, C; auto: n / 25000 (the paper: n / 6000)",
+        1,
+        choices=("auto",),
+    ),
+    Parameter(
+        "max_cluster_size", int, None, "points in a cluster at most; None: three times the average", 2, optional=True
+    ),
+    Parameter("n_probe", int, 1, "nearest clusters searched for a point (the paper: 1)", 1),
+    Parameter("centroid_entries", int, None, "largest entries kept of each centroid; None: all", 1, optional=True),
+    Parameter("embedding_dim", int, 100, "dimension of the embeddings, L̂", 1),
+    Parameter("svp_neighbours", int, 100, "label neighbours preserved for each point, n̄", 1),
+    Parameter("label_similarity", str, "cosine", "what makes label vectors neighbours", choices=SIMILARITIES),
+    Parameter("svp_step", float, 1.0, "step size of SVP, η", 1e-6, 10),
+    Parameter("svp_max_iter", int, 15, "steps of SVP at most", 1),
+    Parameter("svp_tol", float, 1e-3, "SVP ends when its objective changes by less, relatively", 0),
+    Parameter("l2", float, 1.0, "L2 penalty of the regressors, λ", 0),
+    Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0),
+    Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6),
+    Parameter("keep_weights", float, 1.0, "share of the regressors' largest weights kept", 1e-6, 1),
+    Parameter("vote_neighbours", int, 20, "neighbours that vote, k of kNN", 1),
+    Parameter("vote_weight", str, "similarity", "how neighbours are weighted (the paper: uniform)", choices=WEIGHTS),
+    Parameter("vote_sharpness", float, 10.0, "a in the weight exp(a·(cos − 1))", 0),
+    Parameter("threshold", float, 0.5, "score from which `predict` gives a label", 0, 1),
+    Parameter("random_state", int, 0, "seed; the same seed gives the same model", 0, 2**32 - 1, optional=True),
+    Parameter("n_jobs", int, -1, "cores used; -1: all", optional=True),
+)
+DEFAULTS: dict[str, Any] = {parameter.name: parameter.default for parameter in PARAMETERS}
+
+
+def check(settings: dict[str, Any]) -> None:
+    """Raise ParameterError for the first setting that cannot be used, or that X1 does not know."""
+    for name in settings:
+        if name not in DEFAULTS:
+            raise ParameterError(f"X1 has no parameter {name!r}; it has {', '.join(DEFAULTS)}")
+    for parameter in PARAMETERS:
+        if parameter.name in settings:
+            parameter.check(settings[parameter.name])

@@ -1,0 +1,184 @@
+"""Partition the points by k-means of their unit feature rows (line 1 of Algorithm 1, section 2.2 of the paper).
+
+Training points and new points follow one rule: the nearest centroid, that is the largest x·c − ‖c‖²/2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag import kernels
+from neartag.errors import ParameterError
+from neartag.rows import Rows, times
+from neartag.threads import run_ranges
+
+STARTS = ("k-means++", "random")
+# Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
+POINTS_A_CLUSTER = 25_000
+# Learners where there are several clusters; accuracy rises fast up to some five.
+LEARNERS = 5
+# The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
+ROUNDS = 20
+# Settled: fewer than this share of points changed cluster.
+SETTLED = 1e-3
+# Rows scored against the centroids at once, so that the scores stay in cache and never form an n × C array.
+BLOCK = 8192
+
+
+@dataclass
+class Partition:
+    """Clusters of the points: their centroids, and the cluster of each training point."""
+
+    centroids: Rows  # (d, C), a column a cluster; CSR where truncated
+    assignment: np.ndarray  # (n,) int32
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters, none of them empty."""
+        return int(self.centroids.shape[1])
+
+
+def automatic(n: int, n_learners: int | str, n_clusters: int | str) -> tuple[int, int]:
+    """Return (learners, clusters) where either is "auto".
+
+    The paper cuts n points into ⌊n/6000⌋ clusters. Measured, accuracy falls with every further cluster as long as one
+    embedding can hold the points, so a cluster here has up to POINTS_A_CLUSTER. One cluster needs one learner: all
+    others would be the same. Several learners get at least two clusters, so that they differ.
+    """
+    if n_clusters == "auto":
+        n_clusters = max(1, round(n / POINTS_A_CLUSTER))
+        if n_learners != "auto" and int(n_learners) > 1:
+            n_clusters = max(2, n_clusters)
+    if n_learners == "auto":
+        n_learners = 1 if n_clusters == 1 else LEARNERS
+    return int(n_learners), int(n_clusters)
+
+
+def partition(
+    X: Rows,
+    n_clusters: int,
+    *,
+    max_size: int | None = None,
+    start: str = "k-means++",
+    centroid_entries: int | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> Partition:
+    """Return a k-means partition of unit rows in which no cluster has more than `max_size` points.
+
+    A cluster that is too large is split again by k-means, and by row order where its points are all alike.
+    `centroid_entries` keeps only so many of the largest entries of each centroid.
+    """
+    if start not in STARTS:
+        raise ParameterError(f"start must be one of {STARTS}, not {start!r}")
+    rng = np.random.default_rng(seed)
+    assignment = _k_means(X, min(n_clusters, X.shape[0]), start, rng, threads)
+    if max_size is not None:
+        assignment = _split_large(X, assignment, max_size, start, rng, threads)
+    centroids: Rows = _means(X, assignment, int(assignment.max(initial=0)) + 1)
+    if centroid_entries is not None:
+        centroids = _largest_entries(centroids, centroid_entries)
+    return Partition(centroids, assignment)
+
+
+def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.ndarray:
+    """Return for each row its `probes` nearest clusters (n, probes), nearest first."""
+    n, count = X.shape[0], centroids.shape[1]
+    probes = min(probes, count)
+    if count == 1:
+        return np.zeros((n, 1), np.int32)
+    offset = _half_squares(centroids)
+    nearest = np.empty((n, probes), np.int32)
+    score = np.empty((min(n, BLOCK), probes), np.float32)
+    for first in range(0, n, BLOCK):
+        block = X[first : first + BLOCK]
+        scores = times(block, centroids, threads) - offset  # (block, C)
+        rows = scores.shape[0]
+        run_ranges(kernels.row_top, rows, threads, scores, nearest[first : first + rows], score[:rows])
+    return nearest
+
+
+def _k_means(X: Rows, count: int, start: str, rng: np.random.Generator, threads: int) -> np.ndarray:
+    """Lloyd's rounds; returns the assignment, clusters numbered without gaps."""
+    n = X.shape[0]
+    if count <= 1:
+        return np.zeros(n, np.int32)
+    chosen = _spread_rows(X, count, rng) if start == "k-means++" else rng.choice(n, count, replace=False)
+    picked = X[np.sort(chosen)]
+    centroids = np.ascontiguousarray((picked.toarray() if sparse.issparse(picked) else picked).T)  # (d, C)
+    assignment = np.full(n, -1, np.int32)
+    for _ in range(ROUNDS):
+        fresh = route(X, centroids, 1, threads)[:, 0]
+        changed = np.count_nonzero(fresh != assignment)
+        assignment = fresh
+        if changed <= SETTLED * n:
+            break
+        centroids = _means(X, assignment, count)
+    return np.unique(assignment, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+
+def _spread_rows(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray:
+    """k-means++: each next start is drawn with probability proportional to its squared distance from those so far."""
+    n = X.shape[0]
+    chosen = [int(rng.integers(n))]
+    distance = np.full(n, np.inf)
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X * X).sum(axis=1)
+    while len(chosen) < count:
+        last = X[chosen[-1]]
+        vector = last.toarray().ravel() if sparse.issparse(last) else last
+        distance = np.minimum(distance, np.maximum(squares + squares[chosen[-1]] - 2 * (X @ vector), 0))
+        distance[chosen[-1]] = 0
+        total = distance.sum()
+        if total <= 0:  # fewer distinct rows than starts
+            break
+        chosen.append(int(np.searchsorted(np.cumsum(distance), rng.random() * total)))
+    return np.unique(np.minimum(chosen, n - 1))
+
+
+def _means(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
+    """Centroids (d, C) of an assignment; an empty cluster's is zero."""
+    n = X.shape[0]
+    sizes = np.bincount(assignment, minlength=count)
+    share = (1 / np.maximum(sizes, 1)).astype(np.float32)
+    member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
+    means = X.T @ member  # (d, C)
+    return np.ascontiguousarray(means.toarray() if sparse.issparse(means) else means, np.float32)
+
+
+def _split_large(
+    X: Rows, assignment: np.ndarray, max_size: int, start: str, rng: np.random.Generator, threads: int
+) -> np.ndarray:
+    """Split clusters until none exceeds `max_size`."""
+    assignment = assignment.copy()
+    count = int(assignment.max()) + 1
+    waiting = [c for c in range(count) if np.count_nonzero(assignment == c) > max_size]
+    while waiting:
+        cluster = waiting.pop()
+        members = np.flatnonzero(assignment == cluster)
+        pieces = -(-len(members) // max_size)
+        inside = _k_means(X[members], pieces, start, rng, threads)
+        if inside.max() == 0:  # all alike: no centroid can tell them apart, so cut by order
+            inside = (np.arange(len(members)) * pieces // len(members)).astype(np.int32)
+        for piece in range(1, inside.max() + 1):
+            assignment[members[inside == piece]] = count
+            count += 1
+        fresh = [cluster, *range(count - inside.max(), count)]
+        waiting += [c for c in fresh if np.count_nonzero(assignment == c) > max_size]
+    return assignment
+
+
+def _largest_entries(centroids: np.ndarray, entries: int) -> csr_matrix:
+    """Keep the `entries` largest of each column, as CSR (d, C)."""
+    if entries >= centroids.shape[0]:
+        return csr_matrix(centroids)
+    level = np.partition(np.abs(centroids), -entries, axis=0)[-entries]
+    return csr_matrix(np.where(np.abs(centroids) >= np.maximum(level, np.finfo(np.float32).tiny), centroids, 0))
+
+
+def _half_squares(centroids: Rows) -> np.ndarray:
+    squares = centroids.multiply(centroids) if sparse.issparse(centroids) else centroids * centroids
+    return (np.asarray(squares.sum(axis=0)).ravel() / 2).astype(np.float32)

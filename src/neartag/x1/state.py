@@ -1,0 +1,89 @@
+"""A model's arrays by name, and the checks that keep a damaged or crafted folder from being read out of bounds.
+
+Kernels do not check indices; whatever points into another array is therefore checked here, once, on loading.
+Failures are ValueErrors, which the store reports as a damaged model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.rows import Rows
+from neartag.x1 import parameters
+
+
+def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows) -> None:
+    """Put dense or CSR rows under their name into the arrays of a part."""
+    if sparse.issparse(rows):
+        arrays[f"{name}.indptr"] = rows.indptr.astype(np.int64)
+        arrays[f"{name}.indices"] = rows.indices.astype(np.int32)
+        arrays[f"{name}.data"] = rows.data
+        arrays[f"{name}.shape"] = np.array(rows.shape, np.int64)
+    else:
+        arrays[name] = rows
+
+
+def get_rows(arrays: dict[str, np.ndarray], name: str) -> Rows:
+    """Return what `put_rows` put; memory maps are not copied."""
+    if name in arrays:
+        return arrays[name]
+    pieces = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
+    return csr_matrix(pieces, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
+
+
+def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> None:
+    """Raise ValueError unless every array has its type and shape, and every number stays inside what it points into."""
+    known = {**parameters.DEFAULTS, **settings["parameters"]}
+    parameters.check(known)
+    n_features, n_labels = int(settings["n_features"]), int(settings["n_labels"])
+    labels = parts["labels"]
+    n = len(labels["indptr"]) - 1
+    _check_pointers("labels", labels["indptr"], labels["indices"], n_labels)
+    for number in range(int(settings["n_learners"])):
+        arrays = parts[f"learner-{number:03d}"]
+        clusters = len(arrays["zero_below"])
+        _require(len(arrays["unexplained"]) == clusters, "a learner's clusters are not all described")
+        _check_rows(arrays, "centroids", n_features, clusters)
+        for c in range(clusters):
+            members, points = arrays[f"{c}.members"], arrays[f"{c}.points"]
+            _require(members.dtype == np.int32 and members.ndim == 1, f"members of cluster {c} are not row numbers")
+            _require(_within(members, n), f"members of cluster {c} are not training points")
+            _require(points.dtype == np.float32 and points.ndim == 2, f"points of cluster {c} are not a float32 matrix")
+            _require(len(points) == len(members), f"cluster {c} has {len(members)} members but {len(points)} points")
+            _check_rows(arrays, f"{c}.weights", n_features, points.shape[1])
+
+
+def _check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int) -> None:
+    if name in arrays:
+        dense = arrays[name]
+        _require(
+            dense.dtype == np.float32 and dense.shape == (height, width), f"{name} is not float32 {height} × {width}"
+        )
+        return
+    shape = tuple(int(side) for side in arrays[f"{name}.shape"])
+    _require(shape == (height, width), f"{name} is {shape}, not {(height, width)}")
+    indptr, indices, data = (arrays[f"{name}.{piece}"] for piece in ("indptr", "indices", "data"))
+    _check_pointers(name, indptr, indices, width)
+    _require(len(indptr) == height + 1, f"{name} has {len(indptr) - 1} rows, not {height}")
+    _require(data.dtype == np.float32 and data.shape == indices.shape, f"{name} has not one float32 value an index")
+
+
+def _check_pointers(name: str, indptr: np.ndarray, indices: np.ndarray, width: int) -> None:
+    _require(indptr.dtype == np.int64 and indptr.ndim == 1 and len(indptr) > 0, f"{name} has no row pointers")
+    _require(indices.dtype == np.int32 and indices.ndim == 1, f"{name} has no column numbers")
+    rising = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
+    _require(rising, f"{name} has row pointers that do not rise from 0 to its {len(indices)} entries")
+    _require(_within(indices, width), f"{name} has column numbers outside 0 … {width - 1}")
+
+
+def _within(numbers: np.ndarray, bound: int) -> bool:
+    return numbers.size == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < bound)
+
+
+def _require(fine: bool, message: str) -> None:
+    if not fine:
+        raise ValueError(message)

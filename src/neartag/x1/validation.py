@@ -1,0 +1,104 @@
+"""What may come in: feature rows, label rows and counts, refused with the parameter's name and what was found."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.errors import ParameterError
+
+
+def check_features(X: Any, n_features: int | None = None, name: str = "X") -> Any:
+    """Return X as a 2-D array or CSR matrix of finite numbers with the expected number of columns."""
+    if sparse.issparse(X):
+        if X.dtype.kind == "c":
+            raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {X.dtype}")
+        matrix = X if X.format == "csr" else X.tocsr()
+        values = matrix.data
+    else:
+        matrix = np.asarray(X)
+        if matrix.dtype.kind == "c":
+            raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {matrix.dtype}")
+        if matrix.dtype.kind not in "biuf":
+            try:
+                matrix = matrix.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise ParameterError(f"{name} must hold numbers: {error}") from None
+        if matrix.ndim != 2:
+            raise ParameterError(
+                f"{name} must have two dimensions (points, features), not {matrix.ndim}: Expected 2D array. "
+                "Reshape your data, for one point with X.reshape(1, -1)"
+            )
+        values = matrix
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        row = _first_bad_row(matrix)
+        raise ParameterError(f"Input {name} contains {what}, first in row {row}: drop or fill such values")
+    if values.dtype.itemsize > 4 and values.size and np.abs(values).max() > np.finfo(np.float32).max:
+        raise ParameterError(
+            f"Input {name} contains a value too large for float32 (infinity there): scale the features"
+        )
+    if n_features is not None and matrix.shape[1] != n_features:
+        raise ParameterError(
+            f"{name} has {matrix.shape[1]} features, but X1Classifier is expecting {n_features} features as input"
+        )
+    return matrix
+
+
+def check_training(X: Any, Y: Any) -> tuple[Any, csr_matrix]:
+    """Return features and labels fit for training: a point and a feature at least, a 0/1 row of Y for each point."""
+    X = check_features(X)
+    if X.shape[0] == 0:
+        raise ParameterError(f"X has 0 sample(s) (shape={X.shape}) while a minimum of 1 is required")
+    if X.shape[1] == 0:
+        raise ParameterError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required")
+    labels = check_labels(Y)
+    if labels.shape[0] != X.shape[0]:
+        raise ParameterError(f"X has {X.shape[0]} points but Y has {labels.shape[0]}: give one label row a point")
+    return X, labels
+
+
+def check_labels(Y: Any) -> csr_matrix:
+    """Return Y as a CSR indicator of float32 ones with sorted rows."""
+    if Y is None:
+        raise ParameterError("X1Classifier requires y to be passed, but the target y is None")
+    if not sparse.issparse(Y):
+        Y = np.asarray(Y)
+        if Y.ndim == 1 and Y.dtype.kind in "biuf":
+            raise ParameterError(
+                "Y must be an indicator matrix (points, labels), not a vector; "
+                "for one label a point use sklearn.preprocessing.label_binarize(Y, sparse_output=True)"
+            )
+        if Y.ndim != 2 or Y.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"Y must be a matrix of zeros and ones (points, labels), not {Y.ndim}-D {Y.dtype}; "
+                "for lists of labels use sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
+            )
+        if Y.dtype.kind == "f" and not np.isfinite(Y).all():
+            raise ParameterError("Input Y contains NaN or infinity: it must hold zeros and ones")
+    labels = csr_matrix(Y, dtype=np.float32, copy=True)
+    labels.sum_duplicates()
+    labels.eliminate_zeros()
+    other = labels.data[labels.data != 1]
+    if other.size:
+        raise ParameterError(f"Y must hold zeros and ones only, found {other[0]:g}: Unknown label type")
+    if labels.shape[1] == 0:
+        raise ParameterError("Y has no label columns: give at least one label")
+    return labels
+
+
+def check_count(name: str, value: object, low: int = 1) -> None:
+    """Raise unless value is a whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < low:
+        raise ParameterError(f"{name} must be a whole number of at least {low}, not {value!r}")
+
+
+def _first_bad_row(matrix: Any) -> int:
+    if sparse.issparse(matrix):
+        bad = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
+        return int(np.searchsorted(matrix.indptr, bad, side="right") - 1)
+    return int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])

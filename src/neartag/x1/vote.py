@@ -1,0 +1,74 @@
+"""The vote: nearest embedded points, their weights, and the labels that they have (Algorithm 2 of the paper)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from neartag import kernels
+from neartag.errors import ParameterError
+from neartag.rows import parts
+from neartag.threads import run_ranges
+from neartag.x1.parameters import WEIGHTS
+
+# Similarities held at once: rows enough for an efficient matrix product, few enough to stay in cache.
+BLOCK_VALUES = 1 << 20
+
+
+def nearest(queries: np.ndarray, points: np.ndarray, count: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Return row numbers and cosines (m, count) of the points nearest to each query; both are rows of unit length.
+
+    Best first, ties to the lower row number; −1 and −inf where there are fewer points.
+    """
+    m = queries.shape[0]
+    ids = np.empty((m, count), np.int32)
+    cosines = np.empty((m, count), np.float32)
+    block = max(1, BLOCK_VALUES // max(1, points.shape[0]))
+
+    def part(start: int, stop: int) -> None:
+        for first in range(start, stop, block):
+            rows = slice(first, min(first + block, stop))
+            similarity = queries[rows] @ points.T  # (block, N)
+            kernels.row_top(similarity, ids[rows], cosines[rows], 0, len(similarity))
+
+    run_ranges(part, m, threads)
+    return ids, cosines
+
+
+def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: float = 10.0) -> np.ndarray:
+    """Return each voter's share (m, count) in float64, rows summing to 1; −inf marks a missing voter, with share 0.
+
+    "similarity": exp(sharpness · (cos − 1)); "uniform": one voter, one vote, as in the paper.
+    """
+    if kind not in WEIGHTS:
+        raise ParameterError(f"vote_weight must be one of {WEIGHTS}, not {kind!r}")
+    present = cosines > -np.inf
+    if kind == "uniform":
+        weights = present.astype(np.float64)
+    else:
+        weights = np.where(present, np.exp(sharpness * (np.where(present, cosines, 0).astype(np.float64) - 1)), 0.0)
+    total = weights.sum(axis=1, keepdims=True)
+    return weights / np.where(total > 0, total, 1)
+
+
+def vote(
+    Y: csr_matrix, voters: np.ndarray, weights: np.ndarray, frequency: np.ndarray, k: int, threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k labels with the largest summed weight (m, k), and those sums.
+
+    Ties go to the more frequent label, then to the lower id; −1 with score 0 where fewer than k labels have votes.
+    """
+    m = voters.shape[0]
+    labels = np.empty((m, k), np.int32)
+    scores = np.empty((m, k), np.float64)
+    indptr, indices, _ = parts(Y)
+    arguments = (
+        indptr,
+        indices,
+        np.ascontiguousarray(voters, np.int32),
+        np.ascontiguousarray(weights, np.float64),
+        np.ascontiguousarray(frequency, np.int64),
+        Y.shape[1],
+    )
+    run_ranges(kernels.vote_top, m, threads, *arguments, labels, scores)
+    return labels, scores

@@ -1,0 +1,182 @@
+"""Arrays to safetensors bytes and back by memory map; whatever the bytes, arrays inside the file or a ModelError."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load as safetensors_load
+
+from neartag.errors import ModelError
+from neartag.tensors import TYPES, map_arrays, pack
+
+
+def mapped(path, content: bytes) -> dict[str, np.ndarray]:
+    path.write_bytes(content)
+    with path.open("rb") as handle:
+        return map_arrays(handle, path.name)
+
+
+def with_header(header: object, body: bytes = b"") -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + body
+
+
+def backing(array: np.ndarray) -> object:
+    while array is not None and not isinstance(array, np.memmap):
+        array = array.base
+    return array
+
+
+ARRAYS = {
+    "matrix": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "number": np.array(2.5),
+    "flags": np.array([True, False, True]),
+    "none": np.zeros((0, 5), np.int64),
+    "bytes": np.arange(7, dtype=np.uint8),
+    "weiß": np.arange(3, dtype=np.int16),
+}
+
+
+def test_round_trip(tmp_path):
+    content = pack(ARRAYS, "arrays")
+    back = mapped(tmp_path / "a.safetensors", content)
+    theirs = safetensors_load(content)
+    assert back.keys() == ARRAYS.keys() == theirs.keys()
+    for name, array in ARRAYS.items():
+        for other in (back[name], theirs[name]):
+            assert other.dtype == array.dtype
+            assert other.shape == array.shape
+            np.testing.assert_array_equal(other, array)
+
+
+@pytest.mark.parametrize("dtype", sorted({str(dtype) for dtype in TYPES.values()}))
+def test_every_type_round_trips(tmp_path, dtype):
+    array = np.array([[0, 1], [1, 0]]).astype(dtype)
+    back = mapped(tmp_path / "a.safetensors", pack({"array": array}, "arrays"))["array"]
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+
+
+def test_arrays_are_mapped_and_read_only(tmp_path):
+    for name, array in mapped(tmp_path / "a.safetensors", pack(ARRAYS, "arrays")).items():
+        assert backing(array) is not None, name
+        assert type(array) is np.ndarray
+        assert array.flags.aligned
+        assert not array.flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_any_layout_in_memory_gives_the_same_bytes():
+    straight = np.arange(12, dtype=np.int32).reshape(3, 4)
+    for other in (np.asfortranarray(straight), straight.astype(">i4"), np.repeat(straight, 2, axis=0)[::2]):
+        assert pack({"array": other}, "arrays") == pack({"array": straight}, "arrays")
+    one, two = np.zeros(2), np.ones(3)
+    assert pack({"one": one, "two": two}, "arrays") == pack({"two": two, "one": one}, "arrays")
+
+
+def test_no_arrays(tmp_path):
+    assert mapped(tmp_path / "a.safetensors", pack({}, "arrays")) == {}
+
+
+@pytest.mark.parametrize("array", [np.array(["text"]), np.array([object()]), np.zeros(2, complex)])
+def test_what_cannot_be_stored_is_named(array):
+    with pytest.raises(ModelError, match="part: the array 'values' of type"):
+        pack({"values": array}, "part")
+    with pytest.raises(ModelError, match="__metadata__"):
+        pack({"__metadata__": np.zeros(2)}, "part")
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x00" * 7,
+        struct.pack("<Q", 2**63) + b"{}",
+        struct.pack("<Q", 9) + b"{}",
+        with_header(b"not JSON"),
+        with_header(b"\xff\xfe\x00"),
+        with_header(b"[" * 100_000),
+        with_header([]),
+        with_header({"a": 3}),
+        with_header({"a": entry(dtype="F33")}, b"\0" * 8),
+        with_header({"a": entry(dtype=["F32"])}, b"\0" * 8),
+        with_header({"a": entry(shape=(3,))}, b"\0" * 8),
+        with_header({"a": entry(shape=(-2,), offsets=(8, 0))}, b"\0" * 8),
+        with_header({"a": entry(shape=(True, 2))}, b"\0" * 8),
+        with_header({"a": entry(shape=(2.0,))}, b"\0" * 8),
+        with_header({"a": entry(shape=[1] * 40 + [2])}, b"\0" * 8),
+        with_header({"a": entry(shape=(0, 2**70), offsets=(0, 0))}),
+        with_header({"a": entry(shape=(0, 2**62, 2**62), offsets=(0, 0))}),
+        with_header({"a": entry(shape=(2**61,), offsets=(0, 2**63))}, b"\0" * 8),
+        with_header({"a": entry(offsets=(8, 16))}, b"\0" * 8),
+        with_header({"a": entry(offsets=(0, 8, 9))}, b"\0" * 8),
+        with_header({"a": entry()}, b"\0" * 7),
+        with_header({"a": entry()}, b"\0" * 9),
+        with_header({"a": entry(), "b": entry()}, b"\0" * 8),
+        with_header({"a": entry(), "b": entry(offsets=(4, 12))}, b"\0" * 12),
+        with_header({"a": entry(), "b": entry(offsets=(9, 17))}, b"\0" * 17),
+        with_header({"a": entry("U8", (1,), (0, 1)), "b": entry(offsets=(1, 9))}, b"\0" * 9),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path, content):
+    with pytest.raises(ModelError, match=r"a\.safetensors is damaged") as caught:
+        mapped(tmp_path / "a.safetensors", content)
+    assert "\n" not in str(caught.value)
+
+
+sides = st.one_of(st.integers(-1, 4), st.integers(0, 2**65), st.booleans(), st.floats(allow_nan=False))
+entries = st.fixed_dictionaries(
+    {
+        "dtype": st.sampled_from([*TYPES, "F8", None]),
+        "shape": st.lists(sides, max_size=3),
+        "data_offsets": st.lists(st.one_of(st.integers(0, 24), sides), min_size=2, max_size=2),
+    }
+)
+headers = st.one_of(st.binary(max_size=40), st.dictionaries(st.text(max_size=3), entries, max_size=3))
+
+
+@settings(max_examples=300, deadline=None)
+@given(headers, st.binary(max_size=24))
+def test_any_header_gives_arrays_inside_the_file_or_a_model_error(tmp_path_factory, header, body):
+    path = tmp_path_factory.getbasetemp() / "any.safetensors"
+    try:
+        arrays = mapped(path, with_header(header, body))
+    except ModelError:
+        return
+    assert sum(array.nbytes for array in arrays.values()) == len(body)
+    for array in arrays.values():
+        array.tobytes()  # touches every byte
+
+
+def test_any_changed_header_byte_gives_arrays_inside_the_file_or_a_model_error(tmp_path):
+    content = pack(ARRAYS, "arrays")
+    body = len(content) - 8 - struct.unpack("<Q", content[:8])[0]
+    for position in range(len(content) - body):
+        changed = bytearray(content)
+        changed[position] ^= 1
+        try:
+            arrays = mapped(tmp_path / "a.safetensors", bytes(changed))
+        except ModelError:
+            continue
+        assert sum(array.nbytes for array in arrays.values()) == body
+
+
+def test_arrays_outlive_the_handle_and_the_name(tmp_path):
+    # The handle may be closed, and the file removed, once its arrays are mapped.
+    path = tmp_path / "a.safetensors"
+    arrays = mapped(path, pack(ARRAYS, "arrays"))
+    if os.name == "posix":
+        path.unlink()
+    np.testing.assert_array_equal(arrays["matrix"], ARRAYS["matrix"])
