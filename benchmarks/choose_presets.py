@@ -22,57 +22,24 @@ from neartag.x1.classifier import X1Classifier
 # Training settings tried, and the vote settings tried on each of them.
 GRIDS: dict[str, tuple[dict, dict]] = {
     "bibtex": (
-        {
-            "n_learners": [1],
-            "n_clusters": [1],
-            "svp_neighbours": [100, 200],
-            "l2": [1.0, 2.0, 3.0],
-            "svp_max_iter": [8, 15],
-        },
-        {"vote_neighbours": [12, 20, 30], "vote_sharpness": [5.0, 10.0, 20.0]},
+        {"svp_neighbours": [100, 200], "l2": [1.0, 2.0, 3.0], "svp_max_iter": [8, 15]},
+        {"vote_neighbours": [12, 20, 30], "vote_sharpness": [10.0, 20.0], "feature_share": [0.0, 0.2, 0.4]},
     ),
     "delicious": (
-        {
-            "n_learners": [1],
-            "n_clusters": [1],
-            "svp_neighbours": [100, 200],
-            "label_similarity": ["cosine", "inner"],
-            "l2": [0.5, 1.0, 2.0],
-            "embedding_dim": [100, 150],
-        },
-        {"vote_neighbours": [50, 80], "vote_sharpness": [5.0, 10.0, 20.0]},
+        {"svp_neighbours": [100, 200], "label_similarity": ["cosine", "inner"], "l2": [1.0, 2.0, 3.0]},
+        {"vote_neighbours": [50, 80], "vote_sharpness": [5.0, 10.0, 20.0], "feature_share": [0.0, 0.2, 0.4]},
     ),
     "mediamill-rand": (
-        {
-            "n_learners": [1],
-            "n_clusters": [1, 5],
-            "svp_neighbours": [100],
-            "l2": [1e-5, 1e-4, 1e-3],
-            "embedding_dim": [50, 100],
-        },
-        {"vote_neighbours": [15, 25, 40], "vote_sharpness": [10.0, 20.0, 40.0]},
+        {"n_clusters": [1, 5], "svp_neighbours": [100, 300], "l2": [1e-5, 1e-4, 1e-3, 3e-3]},
+        {"vote_neighbours": [25, 40, 60], "vote_sharpness": [20.0, 40.0, 80.0], "feature_share": [0.0, 0.2]},
     ),
     "eurlex4k-partial": (
-        {
-            "n_learners": [1],
-            "n_clusters": [1],
-            "svp_neighbours": [100, 200],
-            "l2": [0.5, 1.0],
-            "embedding_dim": [200, 300],
-            "svp_max_iter": [8, 15],
-        },
-        {"vote_neighbours": [15, 20, 30], "vote_sharpness": [15.0, 20.0, 30.0]},
+        {"svp_neighbours": [100, 200], "l2": [0.5, 1.0], "embedding_dim": [200, 300], "svp_max_iter": [8, 15]},
+        {"vote_neighbours": [15, 20, 30], "vote_sharpness": [20.0, 30.0], "feature_share": [0.0, 0.25, 0.4]},
     ),
     "debian": (
-        {
-            "n_learners": [1],
-            "n_clusters": [1],
-            "svp_neighbours": [100, 300],
-            "l2": [5.0, 10.0, 20.0],
-            "embedding_dim": [100, 200],
-            "svp_max_iter": [8],
-        },
-        {"vote_neighbours": [30, 60, 100], "vote_sharpness": [10.0, 20.0, 40.0]},
+        {"svp_neighbours": [100, 300], "l2": [5.0, 10.0, 20.0], "embedding_dim": [100, 200], "svp_max_iter": [10]},
+        {"vote_neighbours": [30, 60, 100], "vote_sharpness": [10.0, 20.0, 40.0], "feature_share": [0.0, 0.2, 0.33]},
     ),
 }
 
@@ -109,7 +76,7 @@ def search(name: str, seed: int, count: int) -> None:
         for values in itertools.product(*grid.values()):
             settings = dict(zip(grid, values, strict=True))
             start = time.process_time()
-            classifier = X1Classifier(**settings).fit(X_train, Y[train])
+            classifier = X1Classifier(**{"n_learners": 1, "n_clusters": 1, **settings}).fit(X_train, Y[train])
             seconds = time.process_time() - start
             for choice in itertools.product(*votes.values()):
                 vote = dict(zip(votes, choice, strict=True))

@@ -386,10 +386,8 @@ class ClassifierContract:
     def one_dimensional():
         row = problem().X[:1].toarray().ravel()
         yield row
-        try:
+        if sparse.coo_array(row).ndim == 1:  # before scipy 1.13 sparse arrays had two dimensions always
             yield sparse.coo_array(row)
-        except ValueError:
-            pass  # scipy's sparse arrays had two dimensions always before 1.13
 
     @pytest.mark.parametrize("X", [[["a", "b"]], [[1j, 0]], [[None, object()]], [[1.0, 2.0], [3.0]]])
     def test_features_that_are_words(self, X):

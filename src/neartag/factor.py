@@ -23,7 +23,6 @@ def cholesky(square: np.ndarray, threads: int = 1) -> None:
         last = min(first + BLOCK, size)
         diagonal = square[first:last, first:last]
         try:
-            # A row-major lower triangle is a column-major upper one: no copy is made of the transpose.
             factor = np.linalg.cholesky(diagonal)
         except (LinAlgError, np.linalg.LinAlgError):
             raise ParameterError("the regression is singular to working precision: choose a larger l2") from None
@@ -47,11 +46,12 @@ def cholesky(square: np.ndarray, threads: int = 1) -> None:
 def cholesky_solve(factor: np.ndarray, right: np.ndarray, threads: int = 1) -> np.ndarray:
     """Return A⁻¹ · right for the factor that `cholesky` left in A, columns cut over the threads."""
     out = np.empty_like(right)
-    (solve,) = (lapack.dpotrs,) if factor.dtype == np.float64 else (lapack.spotrs,)
+    solve = lapack.dpotrs if factor.dtype == np.float64 else lapack.spotrs
 
     def part(start: int, stop: int) -> None:
         # Seen from Fortran the row-major lower triangle is an upper one.
-        out[:, start:stop] = solve(factor.T, np.asfortranarray(right[:, start:stop]), lower=0, overwrite_b=1)[0]
+        columns = np.array(right[:, start:stop], order="F")  # a copy: the solve works in place
+        out[:, start:stop] = solve(factor.T, columns, lower=0, overwrite_b=1)[0]
 
     run_ranges(part, right.shape[1], threads)
     return out

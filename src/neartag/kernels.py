@@ -276,3 +276,63 @@ def vote_top(indptr, indices, voters, weights, frequency, n_labels, out_ids, out
         for slot in range(filled, wanted):
             out_ids[i, slot] = -1
             out_scores[i, slot] = 0.0
+
+
+@njit(
+    types.void(
+        _pointer,
+        _ids,
+        _values,
+        _pointer,
+        _ids,
+        _values,
+        types.int64,
+        _id[:, ::1],
+        _float[:, ::1],
+        types.int64,
+        types.int64,
+    ),
+    **_exact,
+)
+def sparse_top(indptr, indices, data, t_indptr, t_indices, t_data, n, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+    """The largest entries of each row of Q @ Pᵀ, Q in CSR and Pᵀ (d, n) in CSR; rows that share no feature never count.
+
+    Best first, ties to the lower row of P; −1 and −inf where fewer rows share a feature.
+    """
+    wanted = out_ids.shape[1]
+    score = np.zeros(n, np.float32)
+    seen = np.zeros(n, np.bool_)
+    touched = np.empty(n, np.int32)
+    for i in range(start, stop):
+        count = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            feature, value = indices[p], data[p]
+            for q in range(t_indptr[feature], t_indptr[feature + 1]):
+                row = t_indices[q]
+                if not seen[row]:
+                    seen[row] = True
+                    touched[count] = row
+                    count += 1
+                score[row] += value * t_data[q]
+        filled = 0
+        for t in range(count):
+            row = touched[t]
+            value = score[row]
+            score[row] = 0.0
+            seen[row] = False
+            slot = filled
+            while slot > 0 and (
+                out_values[i, slot - 1] < value or (out_values[i, slot - 1] == value and out_ids[i, slot - 1] > row)
+            ):
+                if slot < wanted:
+                    out_values[i, slot] = out_values[i, slot - 1]
+                    out_ids[i, slot] = out_ids[i, slot - 1]
+                slot -= 1
+            if slot < wanted:
+                out_values[i, slot] = value
+                out_ids[i, slot] = row
+                if filled < wanted:
+                    filled += 1
+        for slot in range(filled, wanted):
+            out_values[i, slot] = -np.inf
+            out_ids[i, slot] = -1

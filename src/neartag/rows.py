@@ -27,7 +27,7 @@ def as_rows(X: object) -> Rows:
     if sparse.issparse(X):
         rows = csr_matrix(X, dtype=np.float32)
         if not rows.has_canonical_format:
-            rows = rows.copy() if rows is X or rows.data is getattr(X, "data", None) else rows
+            rows = rows.copy()  # index arrays may be the caller's, and sorting would be done in them
             rows.sum_duplicates()
         return rows
     return np.ascontiguousarray(X, dtype=np.float32)
@@ -54,7 +54,7 @@ def times(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
     """Return rows @ weights as a dense float32 array (n, width)."""
     if not sparse.issparse(rows):
         if sparse.issparse(weights):
-            return np.asarray(rows @ weights)
+            return np.ascontiguousarray(rows @ weights)
         return tall_times(rows, weights, threads)
     n = rows.shape[0]
     indptr, indices, data = parts(rows)

@@ -53,6 +53,7 @@ def hold() -> Iterator[None]:
     global _holders, _limiter
     with _lock:
         if _holders == 0:
+            _free_control()
             _limiter = _controller().limit(limits=1)
         _holders += 1
     try:
@@ -70,8 +71,8 @@ def hold() -> Iterator[None]:
 def _free_control() -> None:
     """Let any thread set BLAS's limit again.
 
-    threadpoolctl from 3.7 on obeys only the thread that first set OpenBLAS's limit and silently ignores the others;
-    the last holder is not always the first, and its lifting must not be ignored.
+    Newer versions of threadpoolctl obey only the thread that first set OpenBLAS's limit and silently ignore the others;
+    whoever holds first or lifts last must not be ignored.
     """
     for library in _controller().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
@@ -146,3 +147,14 @@ def inner(left: np.ndarray, right: np.ndarray, threads: int) -> np.ndarray:
 
     run_ranges(part, left.shape[0], threads)
     return sum((sums[start] for start in sorted(sums)[1:]), sums[min(sums)])
+
+
+def _begin_anew() -> None:
+    """Forget the parent's threads and locks in a forked process, which has none of those threads."""
+    global _lock, _holders, _limiter, _executor
+    _lock = threading.Lock()
+    _holders, _limiter, _executor = 0, None, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

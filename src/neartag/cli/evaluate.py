@@ -36,7 +36,7 @@ def evaluate(
     propensity_b: Annotated[
         float, typer.Option("--propensity-b", help="B of the propensities (Wikipedia: 0.4).")
     ] = 1.5,
-    jobs: Jobs = None,
+    jobs: Jobs = -1,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

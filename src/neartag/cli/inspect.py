@@ -73,8 +73,9 @@ def show(model: str, report: dict[str, Any]) -> None:
     print()
     settings = report["parameters"]
     rows = [
-        [parameter.name, _word(settings.get(parameter.name)), _word(parameter.default), parameter.help]
+        [parameter.name, _word(settings[parameter.name]), _word(parameter.default), parameter.help]
         for parameter in PARAMETERS
+        if parameter.name in settings
     ]
     output.show_table(["parameter", "value", "default", "meaning"], rows, words=(0, 1, 2, 3))
     print()

@@ -99,12 +99,12 @@ def run() -> None:
 
 def _fail(text: str) -> NoReturn:
     line = " ".join(part.strip() for part in text.splitlines() if part.strip())
-    print(f"error: {line}", file=sys.stderr)
+    print(f"error: {line}", file=sys.stderr, flush=True)
     sys.exit(MISTAKE)
 
 
 def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    print(f"warning: {message}", file=sys.stderr, flush=True)
 
 
 def _drop_output() -> None:

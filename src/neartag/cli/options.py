@@ -17,7 +17,7 @@ from neartag.x1.parameters import PARAMETERS, Parameter
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, only results and errors.")]
-Jobs = Annotated[int | None, typer.Option("--n-jobs", help="Cores used; -1: all.  [default: the model's]")]
+Jobs = Annotated[int, typer.Option("--n-jobs", help="Cores used; -1: all.")]
 
 _BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 _METAVARS = {int: "INTEGER", float: "NUMBER"}

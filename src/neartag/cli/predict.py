@@ -36,7 +36,7 @@ def predict(
     target: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, whole or not at all.")
     ] = None,
-    jobs: Jobs = None,
+    jobs: Jobs = -1,
     as_json: Annotated[
         bool, typer.Option("--json", help='Write JSON lines: {"labels": [...], "scores": [...]}.')
     ] = False,
@@ -68,7 +68,7 @@ def predict(
                 stream.write((line + "\n").encode("utf-8", "backslashreplace"))
 
 
-def predicted(model: Any, rows: Any, k: int, n_jobs: int | None, progress: Progress) -> Iterator[tuple[Any, Any]]:
+def predicted(model: Any, rows: Any, k: int, n_jobs: int, progress: Progress) -> Iterator[tuple[Any, Any]]:
     """Yield labels and scores of one batch of rows after another, as `predict_topk` gives them."""
     from neartag.x1.model import BATCH
 

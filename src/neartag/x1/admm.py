@@ -36,7 +36,7 @@ class Regression:
 
     weights: Rows  # (d, dim), CSR where truncated
     zero_below: float = 0.0  # entries of X W below this are stored as zeros, so that added points are treated alike
-    primal: list[float] = field(default_factory=list)  # ‖XW − α‖ / ‖XW‖, a round
+    primal: list[float] = field(default_factory=list)  # ‖XW − α‖ / ‖Z‖, a round
     dual: list[float] = field(default_factory=list)  # ρ‖Xᵀ(α − α_before)‖ / ‖XᵀZ‖, a round
 
 
@@ -62,6 +62,8 @@ def admm(
     beta = np.zeros_like(Z)  # (n, dim), the scaled dual variable
     weights = None
     result = Regression(weights=np.zeros((X.shape[1], Z.shape[1]), np.float32))
+    # Residuals are measured by the size of what is to be met: X W itself may shrink to nothing as μ grows.
+    size = max(float(np.linalg.norm(Z)), np.finfo(np.float32).tiny)
     scale = max(float(np.linalg.norm(times(transposed, Z, threads))), np.finfo(np.float32).tiny)
     for _ in range(max_iter):
         weights = solve(Z + rho * (alpha - beta), weights)  # (d, dim)
@@ -69,7 +71,6 @@ def admm(
         before = alpha
         alpha = soft_threshold(embedded + beta, l1 / (2 * rho))
         beta = beta + embedded - alpha
-        size = max(float(np.linalg.norm(embedded)), float(np.linalg.norm(alpha)), np.finfo(np.float32).tiny)
         result.primal.append(float(np.linalg.norm(embedded - alpha)) / size)
         result.dual.append(rho * float(np.linalg.norm(times(transposed, alpha - before, threads))) / scale)
         if result.primal[-1] <= tol and result.dual[-1] <= tol:
@@ -90,9 +91,11 @@ def truncate(weights: np.ndarray, keep: float) -> Rows:
     if keep >= 1:
         return weights
     count = max(1, round(keep * weights.size))
-    sizes = np.abs(weights).ravel()
-    level = np.partition(sizes, sizes.size - count)[sizes.size - count]
-    return csr_matrix(np.where(np.abs(weights) >= max(level, np.finfo(np.float32).tiny), weights, 0))
+    flat = np.ascontiguousarray(weights).ravel()
+    kept = np.argpartition(np.abs(flat), flat.size - count)[flat.size - count :]
+    small = np.zeros_like(flat)
+    small[kept] = flat[kept]
+    return csr_matrix(small.reshape(weights.shape))
 
 
 def embed(X: Rows, weights: Rows, zero_below: float = 0.0, threads: int = 1) -> np.ndarray:

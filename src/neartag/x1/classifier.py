@@ -12,12 +12,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from neartag.progress import Progress, choose
-from neartag.rows import Rows, as_rows, normalise
+from neartag.rows import Rows, as_rows, compact, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.x1 import parameters
 from neartag.x1.learner import Cluster, Learner, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
+from neartag.x1.plain import FeatureIndex
 from neartag.x1.validation import check_training
 
 
@@ -51,7 +52,8 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         keep_weights: float = 1.0,
         vote_neighbours: int = 20,
         vote_weight: str = "similarity",
-        vote_sharpness: float = 10.0,
+        vote_sharpness: float = 20.0,
+        feature_share: float = 0.25,
         threshold: float = 0.5,
         random_state: int | None = 0,
         n_jobs: int | None = -1,
@@ -74,14 +76,14 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         self.vote_neighbours = vote_neighbours
         self.vote_weight = vote_weight
         self.vote_sharpness = vote_sharpness
+        self.feature_share = feature_share
         self.threshold = threshold
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, Y: Any, *, progress: Progress | None = None) -> X1Classifier:
         """Learn from feature rows X (n, d) and their indicator rows Y (n, L); returns the classifier itself."""
-        settings = self.get_params()
-        parameters.check(settings)
+        settings = parameters.checked(self.get_params())
         X, Y = check_training(X, Y)
         rows = normalise(as_rows(X))
         learners_wanted, clusters_wanted = automatic(rows.shape[0], self.n_learners, self.n_clusters)
@@ -93,7 +95,8 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with hold():
             learners = train(rows, Y, settings, jobs, progress)
-        self.model_ = X1Model(settings, int(X.shape[1]), Y, learners)
+        index = FeatureIndex.of(compact(rows)) if self.feature_share > 0 else None
+        self.model_ = X1Model(settings, int(X.shape[1]), Y, learners, index)
         self.n_features_in_ = int(X.shape[1])
         self.n_labels_ = int(Y.shape[1])
         self.classes_ = np.arange(self.n_labels_)
@@ -115,10 +118,11 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
         return X1Model(
-            {**self.model_.settings, **{name: getattr(self, name) for name in PREDICTION}},
+            {**self.model_.settings, **parameters.checked({name: getattr(self, name) for name in PREDICTION})},
             self.model_.n_features,
             self.model_.Y,
             self.model_.learners,
+            self.model_.index,
             self.model_.frequency,
         )
 
@@ -138,7 +142,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         return {"multioutput_only": True, "multilabel": True, "binary_only": True}
 
 
-PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "threshold")
+PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "feature_share", "threshold")
 
 
 def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progress: Progress) -> list[Learner]:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from neartag.rows import Rows, as_rows, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.x1.learner import Cluster, Learner
+from neartag.x1.plain import SHARPNESS, FeatureIndex
 from neartag.x1.state import check_state, get_rows, put_rows
 from neartag.x1.validation import check_count, check_features
 from neartag.x1.vote import vote, voter_weights
@@ -30,6 +31,7 @@ class X1Model:
     n_features: int
     Y: csr_matrix  # (n, L): what each training point votes for
     learners: list[Learner]
+    index: FeatureIndex | None = None  # of the training rows, where features have a share of the vote
     frequency: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (L,) points that have each label
 
     def __post_init__(self) -> None:
@@ -43,10 +45,10 @@ class X1Model:
         return int(self.Y.shape[1])
 
     def neighbours(self, X: object, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return who votes on each row of X: training row numbers and shares (m, learners · vote_neighbours).
+        """Return who votes on each row of X: training row numbers and shares (m, voters · vote_neighbours).
 
-        A row's shares sum to 1 (to 0 where nobody is near); a training point found by several learners stands once
-        for each. −1 where there are fewer voters.
+        The voters are the learners and, where it has a share, the index of the features. A row's shares sum to 1 (to
+        0 where nobody is near); a training point found by several stands once for each. −1 where there are fewer.
         """
         rows = normalise(as_rows(check_features(X, self.n_features)))
         return self._voters(rows, self._threads(n_jobs))
@@ -77,6 +79,8 @@ class X1Model:
         """Return the scores of every label that has a vote (or of the k best), as CSR (m, L)."""
         most = self._most_labels() if k is None else k
         rows = check_features(X, self.n_features)
+        if k is None and not _has_features(as_rows(rows)).all():
+            most = self.n_labels  # a row without features is scored by every label's frequency
         blocks = []
         # In batches: a row may have votes for many labels, and the dense top-k of all rows at once would be large.
         for first in range(0, max(1, rows.shape[0]), 1024):
@@ -110,6 +114,9 @@ class X1Model:
                 arrays[f"{c}.points"] = cluster.points
                 put_rows(arrays, f"{c}.weights", cluster.weights)
             parts[f"learner-{number:03d}"] = arrays
+        if self.index is not None:
+            parts["index"] = {}
+            put_rows(parts["index"], "postings", self.index.postings)
         return settings, parts
 
     @classmethod
@@ -134,7 +141,8 @@ class X1Model:
                 for c, zero_below in enumerate(arrays["zero_below"])
             ]
             learners.append(Learner(get_rows(arrays, "centroids"), clusters))
-        return cls(settings["parameters"], settings["n_features"], Y, learners)
+        index = FeatureIndex(get_rows(parts["index"], "postings")) if "index" in parts else None
+        return cls(settings["parameters"], settings["n_features"], Y, learners, index)
 
     def _voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         settings = self.settings
@@ -145,7 +153,13 @@ class X1Model:
                 ids, cosines = learner.find(rows, settings["n_probe"], count, threads)
                 found.append(ids)
                 shares.append(voter_weights(cosines, settings["vote_weight"], settings["vote_sharpness"]))
-        return np.hstack(found), np.hstack(shares) / len(self.learners)
+            own = settings["feature_share"] if self.index is not None else 0.0
+            shares = [share * ((1 - own) / len(self.learners)) for share in shares]
+            if self.index is not None and own > 0:
+                ids, cosines = self.index.find(rows, count, threads)
+                found.append(ids)
+                shares.append(own * voter_weights(cosines, settings["vote_weight"], SHARPNESS))
+        return np.hstack(found), np.hstack(shares)
 
     def _threads(self, n_jobs: int | None) -> int:
         return resolve_jobs(-1 if n_jobs is None else n_jobs)
@@ -161,7 +175,7 @@ class X1Model:
     def _most_labels(self) -> int:
         """A bound on how many labels a point can get votes for."""
         widest = np.sort(np.diff(self.Y.indptr))[::-1]
-        voters = min(self.settings["vote_neighbours"] * len(self.learners), len(widest))
+        voters = min(self.settings["vote_neighbours"] * (len(self.learners) + 1), len(widest))
         return int(min(self.n_labels, max(widest[:voters].sum(), 1)))
 
 

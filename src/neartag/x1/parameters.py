@@ -33,7 +33,10 @@ class Parameter:
             return
         wanted = numbers.Integral if self.kind is int else numbers.Real
         if self.kind is not str and isinstance(value, wanted) and not isinstance(value, bool):
-            number = float(value)
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
             if math.isfinite(number) and self.low <= number <= self.high:
                 return
         raise ParameterError(f"{self.name} must be {self.describe()}, not {value!r}")
@@ -85,7 +88,10 @@ PARAMETERS = (
     Parameter("keep_weights", float, 1.0, "share of the regressors' largest weights kept", 1e-6, 1),
     Parameter("vote_neighbours", int, 20, "neighbours that vote, k of kNN", 1),
     Parameter("vote_weight", str, "similarity", "how neighbours are weighted (the paper: uniform)", choices=WEIGHTS),
-    Parameter("vote_sharpness", float, 10.0, "a in the weight exp(a·(cos − 1))", 0),
+    Parameter("vote_sharpness", float, 20.0, "a in the weight exp(a·(cos − 1))", 0),
+    Parameter(
+        "feature_share", float, 0.25, "share of the vote for neighbours by the features themselves (the paper: 0)", 0, 1
+    ),
     Parameter("threshold", float, 0.5, "score from which `predict` gives a label", 0, 1),
     Parameter("random_state", int, 0, "seed; the same seed gives the same model", 0, 2**32 - 1, optional=True),
     Parameter("n_jobs", int, -1, "cores used; -1: all", optional=True),
@@ -93,11 +99,13 @@ PARAMETERS = (
 DEFAULTS: dict[str, Any] = {parameter.name: parameter.default for parameter in PARAMETERS}
 
 
-def check(settings: dict[str, Any]) -> None:
-    """Raise ParameterError for the first setting that cannot be used, or that X1 does not know."""
+def checked(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings as plain Python values; ParameterError for one that cannot be used or is not known."""
     for name in settings:
         if name not in DEFAULTS:
             raise ParameterError(f"X1 has no parameter {name!r}; it has {', '.join(DEFAULTS)}")
     for parameter in PARAMETERS:
         if parameter.name in settings:
             parameter.check(settings[parameter.name])
+    # numpy's numbers are numbers too, but not for JSON.
+    return {name: value.item() if hasattr(value, "item") else value for name, value in settings.items()}

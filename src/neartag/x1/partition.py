@@ -175,8 +175,10 @@ def _largest_entries(centroids: np.ndarray, entries: int) -> csr_matrix:
     """Keep the `entries` largest of each column, as CSR (d, C)."""
     if entries >= centroids.shape[0]:
         return csr_matrix(centroids)
-    level = np.partition(np.abs(centroids), -entries, axis=0)[-entries]
-    return csr_matrix(np.where(np.abs(centroids) >= np.maximum(level, np.finfo(np.float32).tiny), centroids, 0))
+    kept = np.argpartition(np.abs(centroids), -entries, axis=0)[-entries:]  # (entries, C)
+    small = np.zeros_like(centroids)
+    np.put_along_axis(small, kept, np.take_along_axis(centroids, kept, axis=0), axis=0)
+    return csr_matrix(small)
 
 
 def _half_squares(centroids: Rows) -> np.ndarray:

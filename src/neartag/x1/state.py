@@ -38,11 +38,14 @@ def get_rows(arrays: dict[str, np.ndarray], name: str) -> Rows:
 def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> None:
     """Raise ValueError unless every array has its type and shape, and every number stays inside what it points into."""
     known = {**parameters.DEFAULTS, **settings["parameters"]}
-    parameters.check(known)
+    parameters.checked(known)
     n_features, n_labels = int(settings["n_features"]), int(settings["n_labels"])
     labels = parts["labels"]
     n = len(labels["indptr"]) - 1
     _check_pointers("labels", labels["indptr"], labels["indices"], n_labels)
+    if "index" in parts:
+        dense = "postings" in parts["index"]
+        _check_rows(parts["index"], "postings", *((n, n_features) if dense else (n_features, n)))
     for number in range(int(settings["n_learners"])):
         arrays = parts[f"learner-{number:03d}"]
         clusters = len(arrays["zero_below"])

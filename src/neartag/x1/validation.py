@@ -17,10 +17,12 @@ def check_features(X: Any, n_features: int | None = None, name: str = "X") -> An
     if sparse.issparse(X):
         if X.dtype.kind == "c":
             raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {X.dtype}")
+        if X.ndim != 2:
+            raise ParameterError(f"{name} must have two dimensions (points, features), not {X.ndim}: Expected 2D array")
         matrix = X if X.format == "csr" else X.tocsr()
         values = matrix.data
     else:
-        matrix = np.asarray(X)
+        matrix = _as_array(X, name)
         if matrix.dtype.kind == "c":
             raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {matrix.dtype}")
         if matrix.dtype.kind not in "biuf":
@@ -53,9 +55,11 @@ def check_training(X: Any, Y: Any) -> tuple[Any, csr_matrix]:
     """Return features and labels fit for training: a point and a feature at least, a 0/1 row of Y for each point."""
     X = check_features(X)
     if X.shape[0] == 0:
-        raise ParameterError(f"X has 0 sample(s) (shape={X.shape}) while a minimum of 1 is required")
+        raise ParameterError(
+            f"X has 0 sample(s) (shape={X.shape}) while a minimum of 1 is required: give training points"
+        )
     if X.shape[1] == 0:
-        raise ParameterError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required")
+        raise ParameterError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give features")
     labels = check_labels(Y)
     if labels.shape[0] != X.shape[0]:
         raise ParameterError(f"X has {X.shape[0]} points but Y has {labels.shape[0]}: give one label row a point")
@@ -67,10 +71,10 @@ def check_labels(Y: Any) -> csr_matrix:
     if Y is None:
         raise ParameterError("X1Classifier requires y to be passed, but the target y is None")
     if not sparse.issparse(Y):
-        Y = np.asarray(Y)
+        Y = _as_array(Y, "Y")
         if Y.ndim == 1 and Y.dtype.kind in "biuf":
             raise ParameterError(
-                "Y must be an indicator matrix (points, labels), not a vector; "
+                "Unknown label type: Y must be an indicator matrix (points, labels), not a vector; "
                 "for one label a point use sklearn.preprocessing.label_binarize(Y, sparse_output=True)"
             )
         if Y.ndim != 2 or Y.dtype.kind not in "biuf":
@@ -80,6 +84,8 @@ def check_labels(Y: Any) -> csr_matrix:
             )
         if Y.dtype.kind == "f" and not np.isfinite(Y).all():
             raise ParameterError("Input Y contains NaN or infinity: it must hold zeros and ones")
+    if Y.ndim != 2:
+        raise ParameterError(f"Y must have two dimensions (points, labels), not {Y.ndim}")
     labels = csr_matrix(Y, dtype=np.float32, copy=True)
     labels.sum_duplicates()
     labels.eliminate_zeros()
@@ -89,6 +95,13 @@ def check_labels(Y: Any) -> csr_matrix:
     if labels.shape[1] == 0:
         raise ParameterError("Y has no label columns: give at least one label")
     return labels
+
+
+def _as_array(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ParameterError(f"{name} must be a matrix, rows of equal length: {error}") from None
 
 
 def check_count(name: str, value: object, low: int = 1) -> None:

@@ -35,7 +35,7 @@ def nearest(queries: np.ndarray, points: np.ndarray, count: int, threads: int = 
     return ids, cosines
 
 
-def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: float = 10.0) -> np.ndarray:
+def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: float = 20.0) -> np.ndarray:
     """Return each voter's share (m, count) in float64, rows summing to 1; −inf marks a missing voter, with share 0.
 
     "similarity": exp(sharpness · (cos − 1)); "uniform": one voter, one vote, as in the paper.
@@ -46,7 +46,10 @@ def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: floa
     if kind == "uniform":
         weights = present.astype(np.float64)
     else:
-        weights = np.where(present, np.exp(sharpness * (np.where(present, cosines, 0).astype(np.float64) - 1)), 0.0)
+        # Relative to the nearest, which changes no share: however sharp the weights, they do not all vanish.
+        best = np.max(cosines, axis=1, keepdims=True, initial=-np.inf)
+        behind = np.where(present, cosines.astype(np.float64) - np.where(best > -np.inf, best, 0), 0)
+        weights = np.where(present, np.exp(sharpness * behind), 0.0)
     total = weights.sum(axis=1, keepdims=True)
     return weights / np.where(total > 0, total, 1)
 

@@ -1,0 +1,137 @@
+"""X1 at its presets on every data set that is present: accuracy on the test part, training and prediction time.
+
+    python benchmarks/run.py [bibtex delicious …] [--repeat 3] [--write]
+
+Times are CPU seconds of `fit` and `predict_topk` on arrays in memory, kernels compiled, the median of the repeats;
+wall seconds stand beside them. --write replaces benchmarks/results/x1.json and the table of docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import time
+from pathlib import Path
+
+from neartag import presets
+from neartag.data import debian, registry
+from neartag.errors import DataError
+from neartag.features import TfidfFeatures
+from neartag.floors import knn_cosine, ridge
+from neartag.metrics import evaluate
+from neartag.threads import available_cores
+from neartag.x1.classifier import X1Classifier
+
+HERE = Path(__file__).parent
+NAMES = ("bibtex", "delicious", "mediamill-rand", "eurlex4k-partial", "debian")
+MEASURES = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
+MARKS = ("<!-- x1 begin -->", "<!-- x1 end -->")
+
+
+def parts(name: str):
+    """Features and labels of the training and the test part."""
+    if name == "debian":
+        train, test = debian.load("train"), debian.load("test")
+        features = TfidfFeatures()
+        tags = debian.tag_names()
+        X = features.fit_transform(train.words)
+        return X, train.label_matrix(tags), features.transform(test.words), test.label_matrix(tags)
+    train, test = registry.load(name, "train"), registry.load(name, "test")
+    return train.X, train.Y, test.X, test.Y
+
+
+def measure(name: str, repeat: int) -> list[dict]:
+    """Rows of the table: X1 at its preset and, on the embedded corpus, the references it is held against."""
+    X, Y, X_test, Y_test = parts(name)
+    settings = presets.get(name)
+    fit_cpu, fit_wall, predict_wall = [], [], []
+    for _ in range(repeat):
+        classifier = X1Classifier(**settings)
+        cpu, wall = time.process_time(), time.perf_counter()
+        classifier.fit(X, Y)
+        fit_cpu.append(time.process_time() - cpu)
+        fit_wall.append(time.perf_counter() - wall)
+        wall = time.perf_counter()
+        labels, _ = classifier.predict_topk(X_test, 5)
+        predict_wall.append(time.perf_counter() - wall)
+    row = {"data": name, "method": f"X1, {classifier.model_.settings['n_learners']} learner(s)", "settings": settings}
+    row.update({key: value for key, value in evaluate(labels, Y_test, Y_train=Y).items() if key in MEASURES})
+    row["train CPU s"] = statistics.median(fit_cpu)
+    row["train wall s"] = statistics.median(fit_wall)
+    row["predict ms a point"] = 1000 * statistics.median(predict_wall) / X_test.shape[0]
+    rows = [row]
+    if name == "debian":
+        rows += [{"data": name, **reference} for reference in references(X, Y, X_test, Y_test)]
+    return rows
+
+
+def references(X, Y, X_test, Y_test) -> list[dict]:
+    """Plain kNN, the best over k and both votes on the test part itself (in its favour), and ridge regression."""
+    found = []
+    for (k, vote), labels in knn_cosine(X, Y, X_test, (5, 10, 20, 30, 50, 100), 5).items():
+        found.append({"method": f"cosine kNN, best of k: {k}, {vote}", **evaluate(labels, Y_test, Y_train=Y)})
+    best = max(found, key=lambda row: row["P@1"])
+    linear = ridge(X, Y, X_test, 5, [1.0, 3.0, 5.0])
+    scored = [
+        {"method": f"ridge regression, best of λ: {l2:g}", **evaluate(labels, Y_test, Y_train=Y)}
+        for l2, labels in linear.items()
+    ]
+    return [best, max(scored, key=lambda row: row["P@1"])]
+
+
+def table(rows: list[dict]) -> str:
+    """The rows as Markdown."""
+    extra = ("train CPU s", "train wall s", "predict ms a point")
+    lines = [
+        "| data | method | P@1 / 3 / 5 | PSP@1 / 3 / 5 | train CPU s (wall) | predict ms a point |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        accuracy = " / ".join(f"{row[key]:.2f}" for key in MEASURES[:3])
+        scored = " / ".join(f"{row[key]:.2f}" for key in MEASURES[3:])
+        times = f"{row[extra[0]]:.1f} ({row[extra[1]]:.1f}) | {row[extra[2]]:.3f}" if extra[0] in row else "– | –"
+        lines.append(f"| {row['data']} | {row['method']} | {accuracy} | {scored} | {times} |")
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    """One line on the machine that measured."""
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        cpu = next((line.split(":")[1].strip() for line in info.read_text().splitlines() if "model name" in line), cpu)
+    return (
+        f"{cpu}, {available_cores()} of {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=list(NAMES))
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    rows: list[dict] = []
+    for name in arguments.names:
+        try:
+            fresh = measure(name, arguments.repeat)
+        except DataError as error:
+            print(f"{name}: left out: {error}")
+            continue
+        print(*table(fresh).splitlines()[2 if rows else 0 :], sep="\n", flush=True)
+        rows += fresh
+    if arguments.write:
+        (HERE / "results").mkdir(exist_ok=True)
+        result = {"machine": machine(), "repeat": arguments.repeat, "rows": rows}
+        (HERE / "results" / "x1.json").write_text(json.dumps(result, indent=1) + "\n")
+        page = HERE.parent / "docs" / "benchmarks.md"
+        text = page.read_text()
+        head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
+        page.write_text(f"{head}{MARKS[0]}\n{table(rows)}\n\nMeasured on: {machine()}.\n{MARKS[1]}{tail}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""`python -m neartag.cli` is the same as `neartag`."""
+
+from neartag.cli.main import run
+
+run()

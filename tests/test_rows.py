@@ -1,0 +1,171 @@
+"""Rows, dense or sparse: every product against plain numpy on the dense array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import coo_matrix, csc_matrix, csr_array, csr_matrix
+
+from neartag import rows
+
+
+def random_rows(n=30, d=20, density=0.2, seed=0):
+    """Return sparse rows, the first and the last of them empty."""
+    matrix = sparse.random(n, d, density, format="lil", dtype=np.float32, random_state=seed)
+    matrix[0], matrix[n - 1] = 0, 0
+    return csr_matrix(matrix)
+
+
+FORMS = {
+    "csr": lambda X: X,
+    "csr_array": csr_array,
+    "csc": csc_matrix,
+    "coo": coo_matrix,
+    "float64": lambda X: X.astype(np.float64),
+    "int": lambda X: (X * 10).astype(np.int64),
+    "bool": lambda X: X.astype(bool),
+    "dense": lambda X: X.toarray(),
+    "Fortran order": lambda X: np.asfortranarray(X.toarray()),
+    "every other column": lambda X: X.toarray().astype(np.float64)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_as_rows(form):
+    given = FORMS[form](random_rows())
+    found = rows.as_rows(given)
+    assert found.dtype == np.float32
+    dense = given.toarray() if sparse.issparse(given) else given
+    if sparse.issparse(given):
+        assert isinstance(found, csr_matrix)
+        assert found.has_canonical_format
+        found = found.toarray()
+    else:
+        assert found.flags.c_contiguous
+    assert np.array_equal(found, dense.astype(np.float32))
+
+
+def messy(dtype, container=csr_matrix):
+    """Return two rows out of order, with a column that stands twice."""
+    values = np.array([3, 1, 2, 5, 4], dtype)
+    return container((values, np.array([2, 0, 2, 1, 0], np.int32), np.array([0, 3, 5], np.int32)), shape=(2, 3))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("container", [csr_matrix, csr_array])
+def test_as_rows_sums_and_sorts_without_touching_what_was_given(dtype, container):
+    given = messy(dtype, container)
+    found = rows.as_rows(given)
+    assert found.has_canonical_format
+    assert found.toarray().tolist() == [[1, 0, 5], [4, 5, 0]]
+    untouched = messy(dtype, container)
+    assert given.indices.tolist() == untouched.indices.tolist()
+    assert given.data.tolist() == untouched.data.tolist()
+    assert given.toarray().tolist() == [[1, 0, 5], [4, 5, 0]]
+
+
+def test_as_rows_does_not_copy_what_is_right_already():
+    X = random_rows()
+    assert np.shares_memory(rows.as_rows(X).data, X.data)
+    dense = X.toarray()
+    assert np.shares_memory(rows.as_rows(dense), dense)
+
+
+def test_compact_makes_well_filled_rows_dense():
+    thin, full = random_rows(density=0.05), random_rows(density=0.6)
+    assert rows.compact(thin) is thin
+    assert isinstance(rows.compact(full), np.ndarray)
+    assert np.array_equal(rows.compact(full), full.toarray())
+    dense = thin.toarray()
+    assert rows.compact(dense) is dense
+    assert rows.compact(csr_matrix((0, 4), dtype=np.float32)).shape == (0, 4)
+
+
+def test_parts_have_the_kernels_types():
+    for matrix in (random_rows(), random_rows().astype(np.float64)):
+        assert [part.dtype for part in rows.parts(matrix)] == [np.int64, np.int32, np.float32]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("width", [1, 7])
+@pytest.mark.parametrize("sparse_rows", [True, False])
+@pytest.mark.parametrize("sparse_weights", [True, False])
+def test_times(threads, width, sparse_rows, sparse_weights):
+    X, W = random_rows(seed=1), random_rows(20, width, 0.4, seed=2)
+    product = rows.times(
+        X if sparse_rows else X.toarray(), W if sparse_weights else np.asfortranarray(W.toarray()), threads
+    )
+    assert type(product) is np.ndarray
+    assert product.dtype == np.float32
+    assert product.flags.c_contiguous, "kernels take nothing else"
+    np.testing.assert_allclose(product, X.toarray() @ W.toarray(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_times_of_no_rows_and_of_rows_without_entries(sparse_rows):
+    W = np.ones((20, 3), np.float32)
+    for n in (0, 5):
+        X = csr_matrix((n, 20), dtype=np.float32)
+        product = rows.times(X if sparse_rows else X.toarray(), W, 2)
+        assert product.shape == (n, 3)
+        assert (product == 0).all()
+
+
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_transpose(sparse_rows):
+    X = random_rows()
+    found = rows.transpose(X if sparse_rows else X.toarray())
+    if sparse_rows:
+        assert isinstance(found, csr_matrix)
+        assert found.has_sorted_indices
+        found = found.toarray()
+    else:
+        assert found.flags.c_contiguous
+    assert np.array_equal(found, X.toarray().T)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_gram(threads, sparse_rows):
+    X = random_rows()
+    given = X if sparse_rows else X.toarray()
+    dense = X.toarray().astype(np.float64)
+    for matrix, square in ((given, dense.T @ dense), (rows.transpose(given), dense @ dense.T)):
+        found = rows.gram(matrix, rows.transpose(matrix), threads)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(np.tril(found), np.tril(square), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_normalise(sparse_rows):
+    X = random_rows(density=0.3)
+    X.data[::2] *= -1e3
+    unit = rows.normalise(X if sparse_rows else X.toarray())
+    assert unit.dtype == np.float32
+    dense = unit.toarray() if sparse_rows else unit
+    lengths = np.linalg.norm(X.toarray().astype(np.float64), axis=1)
+    wanted = X.toarray() / np.where(lengths > 0, lengths, 1)[:, None]
+    np.testing.assert_allclose(dense, wanted, rtol=1e-6, atol=0)
+    assert (dense[[0, -1]] == 0).all(), "a row of zeros stays one"
+
+
+@pytest.mark.parametrize("size", [1e-38, 1e-44, 5e37])
+def test_normalise_does_not_lose_very_small_or_large_rows(size):
+    row = np.array([[3 * size, 0, 4 * size], [0, 0, 0]], np.float32)
+    exact = row.astype(np.float64) / np.maximum(np.linalg.norm(row.astype(np.float64), axis=1, keepdims=True), 1e-300)
+    np.testing.assert_allclose(rows.normalise(row), exact, rtol=1e-6)
+    np.testing.assert_allclose(rows.normalise(csr_matrix(row)).toarray(), exact, rtol=1e-6)
+
+
+def test_normalise_of_matrices_without_entries():
+    assert rows.normalise(csr_matrix((3, 4), dtype=np.float32)).nnz == 0
+    assert rows.normalise(csr_matrix((0, 4), dtype=np.float32)).shape == (0, 4)
+    assert rows.normalise(np.zeros((0, 4), np.float32)).shape == (0, 4)
+
+
+def test_a_row_has_the_same_length_alone_and_among_others():
+    X = random_rows(density=0.5)
+    whole = rows.normalise(X)
+    for row in range(30):
+        assert rows.normalise(X[[row]]).data.tobytes() == whole[[row]].data.tobytes()
