@@ -1,6 +1,6 @@
 """Draw docs/demo.svg: what `neartag demo` shows on a terminal, run in a real one.
 
-    python scripts/demo_picture.py [docs/demo.svg]
+python scripts/demo_picture.py [docs/demo.svg]
 """
 
 import os

@@ -7,5 +7,5 @@ from pathlib import Path
 text = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
 core = re.search(r"^dependencies = \[(.*?)^\]", text, re.M | re.S)
 assert core is not None
-for name, version in re.findall(r'"([A-Za-z0-9_-]+)>=([0-9.]+)"', core.group(1)):
+for name, version in re.findall(r'"([A-Za-z0-9_-]+)>=([0-9.]+)[",]', core.group(1)):
     print(f"{name}=={version}")

@@ -239,7 +239,8 @@ def test_points_added_later_are_treated_like_those_trained_on():
     kept = whole != 0
     assert np.abs(whole[kept]).min() >= found.zero_below > 0
     exact = X @ found.weights
-    np.testing.assert_allclose(whole[kept], exact[kept], rtol=1e-5)
+    # Entries are sums of some 20 products near 1 in float32: small ones carry the rounding of the large.
+    np.testing.assert_allclose(whole[kept], exact[kept], rtol=1e-5, atol=1e-7)
 
 
 def test_soft_threshold_by_hand():

@@ -36,11 +36,13 @@ def test_precision_is_above_the_floor(real_data, name, preset):
     assert all(found > floor for found, floor in zip(reached, floors, strict=True)), f"{reached} against {floors}"
 
 
-@pytest.mark.parametrize(("n", "dim"), [(1000, 100), (1000, 30)])
-def test_svp_of_real_labels_ends_within_one_percent_of_the_textbook(real_data, n, dim):
-    real_data("bibtex")
+@pytest.mark.parametrize(
+    ("name", "dim"), [("bibtex", 100), ("bibtex", 30), ("delicious", 100), ("eurlex4k-partial", 100)]
+)
+def test_svp_of_real_labels_ends_within_one_percent_of_the_textbook(real_data, name, dim):
+    real_data(name)
     with hold():
-        graph = neighbour_graph(registry.load("bibtex", "train").Y[:n], 100)
+        graph = neighbour_graph(registry.load(name, "train").Y[:1000], 100)
         found = svp(graph, dim)
         G = graph.toarray().astype(np.float64)
         M = np.zeros_like(G)

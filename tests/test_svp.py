@@ -68,6 +68,16 @@ def test_what_comes_out(n, dim):
 
 
 @pytest.mark.parametrize(("n", "dim"), SIZES)
+def test_rounding_does_not_add_up_over_many_steps(n, dim):
+    # Each step starts from the vectors of the last, and counts on their being orthonormal.
+    graph = label_graph(n)
+    found = svp(graph, dim, max_iter=150, tol=0)
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(dim), atol=1e-4)
+    scale = float((graph.data.astype(np.float64) ** 2).sum())
+    assert found.objective[-1] == pytest.approx(misfit(graph, found), rel=1e-3, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize(("n", "dim"), SIZES)
 def test_the_history_is_that_of_the_objective(n, dim):
     graph = label_graph(n)
     for steps in (1, 2, 5):

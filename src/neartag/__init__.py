@@ -2,4 +2,36 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from neartag import data, metrics, presets, store
+    from neartag.features import TfidfFeatures
+    from neartag.x1.classifier import X1Classifier
+    from neartag.x1.model import X1Model
+
+__all__ = ["TfidfFeatures", "X1Classifier", "X1Model", "data", "metrics", "presets", "store"]
+
+_CLASSES = {
+    "TfidfFeatures": "neartag.features",
+    "X1Classifier": "neartag.x1.classifier",
+    "X1Model": "neartag.x1.model",
+}
+_MODULES = ("data", "metrics", "presets", "store")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for (PEP 562): `neartag --help` must not wait for numpy."""
+    if name in _CLASSES:
+        return getattr(import_module(_CLASSES[name]), name)
+    if name in _MODULES:
+        return import_module(f"neartag.{name}")
+    raise AttributeError(f"module 'neartag' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names before they are imported."""
+    return sorted([*globals(), *__all__])

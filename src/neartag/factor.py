@@ -13,7 +13,7 @@ BLOCK = 256
 
 
 def cholesky(square: np.ndarray, threads: int = 1) -> None:
-    """Replace the lower triangle of a positive definite matrix, C order, by its factor; the upper one is left as it is.
+    """Replace the lower triangle of a positive definite matrix, C order, by its factor; the upper one is never read.
 
     Blocked and right-looking: factor a diagonal block, solve the panel below it, subtract its square from what is left;
     the last two are cut by rows over the threads.

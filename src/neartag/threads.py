@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 import numpy as np
@@ -110,7 +110,10 @@ def run_ranges(
         bounds[0], bounds[-1] = 0, count
     pool = _pool()
     pending = [pool.submit(kernel, *arguments, int(bounds[t]), int(bounds[t + 1])) for t in range(1, threads)]
-    kernel(*arguments, 0, int(bounds[1]))
+    try:
+        kernel(*arguments, 0, int(bounds[1]))
+    finally:
+        wait(pending)  # nobody may still write into the arrays when this returns, or raises
     for future in pending:
         future.result()
 

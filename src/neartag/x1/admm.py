@@ -26,6 +26,8 @@ DENSE_ADVANTAGE = 8.0
 # A factor of more bytes than this is not tried: conjugate gradients need no square array.
 LARGEST_FACTOR = 4 << 30
 CG_STEPS, CG_TOLERANCE = 60, 1e-4
+# With λ = 0 and points alike the system is singular; this much changes no answer that it has.
+SMALLEST_L2 = 1e-10
 # Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
 SINGLE_PRECISION_RATIO = 1e-5
 
@@ -137,7 +139,7 @@ def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int)
     square = gram(X, transposed, threads) if kind == "primal" else gram(transposed, X, threads)
     square *= scale  # (d, d) or (n, n)
     square = square.astype(dtype, copy=False)
-    square[np.diag_indices_from(square)] += max(l2, np.finfo(dtype).eps * n)
+    square[np.diag_indices_from(square)] += max(l2, SMALLEST_L2)
     cholesky(square, threads)
 
     def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:

@@ -122,21 +122,32 @@ def _k_means(X: Rows, count: int, start: str, rng: np.random.Generator, threads:
 
 
 def _spread_rows(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray:
-    """k-means++: each next start is drawn with probability proportional to its squared distance from those so far."""
+    """k-means++: each next start is drawn in proportion to its squared distance from those so far.
+
+    Of a few such draws the one that leaves the smallest sum of distances is taken, as the authors of k-means++ advise.
+    """
     n = X.shape[0]
-    chosen = [int(rng.integers(n))]
-    distance = np.full(n, np.inf)
+    draws = 2 + int(np.log(count))
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X * X).sum(axis=1)
+
+    def distances(rows: np.ndarray) -> np.ndarray:  # (n, len(rows)), squared
+        picked = X[rows]
+        products = X @ (picked.toarray() if sparse.issparse(picked) else picked).T
+        return np.maximum(squares[:, None] + squares[rows] - 2 * products, 0)
+
+    chosen = [int(rng.integers(n))]
+    nearest = distances(np.array(chosen))[:, 0]
     while len(chosen) < count:
-        last = X[chosen[-1]]
-        vector = last.toarray().ravel() if sparse.issparse(last) else last
-        distance = np.minimum(distance, np.maximum(squares + squares[chosen[-1]] - 2 * (X @ vector), 0))
-        distance[chosen[-1]] = 0
-        total = distance.sum()
+        total = nearest.sum(dtype=np.float64)
         if total <= 0:  # fewer distinct rows than starts
             break
-        chosen.append(int(np.searchsorted(np.cumsum(distance), rng.random() * total)))
-    return np.unique(np.minimum(chosen, n - 1))
+        drawn = np.searchsorted(np.cumsum(nearest, dtype=np.float64), rng.random(draws) * total)
+        drawn = np.minimum(drawn, n - 1)
+        left = np.minimum(nearest[:, None], distances(drawn))  # (n, draws)
+        best = int(left.sum(axis=0, dtype=np.float64).argmin())
+        chosen.append(int(drawn[best]))
+        nearest = left[:, best]
+    return np.unique(chosen)
 
 
 def _means(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:

@@ -22,12 +22,14 @@ from neartag.threads import inner, run_ranges, tall_times
 # Sweeps for the very first eigenvectors, which start from random ones. The next few steps move far and get one more
 # than the rest; with that, the objective ends within 1% of exact projections', which one sweep alone does not reach.
 FIRST_SWEEPS = 4
-EARLY_STEPS = 5
+EARLY_STEPS = 8
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.
 SMALL = 3
 # A direction whose squared length is below this share of the longest is rounding noise in float32.
 DEPENDENT = 1e-9
 NORM_BLOCK = 1024
+# Rounding drifts the vectors from orthonormality by some 1e-6 a step: in long runs it is taken out now and then.
+TIDY_EVERY = 25
 # An objective so many times that of M = 0 is on its way to infinity.
 DIVERGED = 1e4
 
@@ -75,6 +77,8 @@ def svp(
             break
         sweeps = max(inner_sweeps, FIRST_SWEEPS) if iteration == 0 else inner_sweeps + (iteration < EARLY_STEPS)
         found.vectors, found.values = project(pattern, residual * np.float32(step), found, sweeps, inner_tol)
+        if iteration % TIDY_EVERY == TIDY_EVERY - 1:
+            found.vectors = _tidy(found.vectors, threads)
         residual = pattern.residual(found.points)
         objective = pattern.norm(residual)
         found.objective.append(objective)
@@ -191,3 +195,9 @@ def _orthonormal_beyond(vectors: np.ndarray, extra: np.ndarray, threads: int) ->
         extra = tall_times(extra, (turn[:, real] / np.sqrt(squares[real])).astype(np.float32), threads)
         extra = extra - tall_times(vectors, inner(vectors, extra, threads), threads)
     return extra / np.maximum(np.linalg.norm(extra, axis=0), np.finfo(np.float32).tiny)
+
+
+def _tidy(vectors: np.ndarray, threads: int) -> np.ndarray:
+    """Return the vectors made orthonormal again by one Newton step, exact to the square of a small drift."""
+    drift = inner(vectors, vectors, threads)
+    return tall_times(vectors, 1.5 * np.eye(len(drift), dtype=np.float32) - 0.5 * drift, threads)

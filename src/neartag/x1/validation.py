@@ -75,7 +75,7 @@ def check_labels(Y: Any) -> csr_matrix:
         if Y.ndim == 1 and Y.dtype.kind in "biuf":
             raise ParameterError(
                 "Unknown label type: Y must be an indicator matrix (points, labels), not a vector; "
-                "for one label a point use sklearn.preprocessing.label_binarize(Y, sparse_output=True)"
+                "for one class a point use sklearn.preprocessing.label_binarize(Y, sparse_output=True)"
             )
         if Y.ndim != 2 or Y.dtype.kind not in "biuf":
             raise ParameterError(
