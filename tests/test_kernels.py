@@ -229,22 +229,23 @@ def test_vote_top(rows, n_labels, n_voters, wanted, ties, seed):
     assert (outside(scores, start, stop) == UNTOUCHED).all()
 
 
-@given(ranges(), st.integers(1, 8), st.integers(1, 12), st.integers(1, 14), st.booleans(), seeds)
-@settings(max_examples=150)
+# Few rows are all looked at, of many only those that share a feature: both ways must give the same.
+@given(ranges(), st.integers(1, 8), st.integers(1, 12) | st.integers(80, 120), st.integers(1, 14), st.booleans(), seeds)
+@settings(max_examples=200)
 def test_sparse_top(rows, width, n, wanted, ties, seed):
     m, start, stop = rows
     random = np.random.default_rng(seed)
     Q, P = random_csr(random, m, width, 3), random_csr(random, n, width, 3)
+    if n > 12:
+        P = csr_matrix(P.multiply(random.random((n, 1)) < 0.1))  # most rows share nothing
     if ties:
         Q.data[:], P.data[:] = 1, random.choice([-1, 1], P.nnz)
     ids, values = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED, np.float32)
     kernels.sparse_top(*parts(Q), *parts(csr_matrix(P.T.tocsr())), n, ids, values, start, stop)
     products = Q.toarray() @ P.toarray().T
-    sharing = (Q != 0).astype(int) @ (P != 0).astype(int).T
     for row in range(start, stop):
-        # A product of zero counts where features are shared, and never where none is.
         found = ids[row][ids[row] >= 0]
-        may = np.flatnonzero(sharing[[row]].toarray().ravel())
+        may = np.flatnonzero(products[row])
         assert len(found) == len(set(found)) == min(wanted, len(may))
         assert set(found) <= set(may)
         best = sorted(may, key=lambda j: (-products[row, j], j))[:wanted]  # ties to the lower row

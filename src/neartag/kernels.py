@@ -278,6 +278,23 @@ def vote_top(indptr, indices, voters, weights, frequency, n_labels, out_ids, out
             out_scores[i, slot] = 0.0
 
 
+@njit(types.int64(types.float32, types.int32, types.int64, _id[::1], _float[::1]), **_exact)
+def _insert(value, row, filled, ids, values):  # noqa: ANN001
+    """Put a row into a list of the best, best first, ties to the lower row; returns how many the list then has."""
+    wanted = ids.shape[0]
+    slot = filled
+    while slot > 0 and (values[slot - 1] < value or (values[slot - 1] == value and ids[slot - 1] > row)):
+        if slot < wanted:
+            values[slot] = values[slot - 1]
+            ids[slot] = ids[slot - 1]
+        slot -= 1
+    if slot == wanted:
+        return filled
+    values[slot] = value
+    ids[slot] = row
+    return min(filled + 1, wanted)
+
+
 @njit(
     types.void(
         _pointer,
@@ -295,44 +312,46 @@ def vote_top(indptr, indices, voters, weights, frequency, n_labels, out_ids, out
     **_exact,
 )
 def sparse_top(indptr, indices, data, t_indptr, t_indices, t_data, n, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
-    """The largest entries of each row of Q @ Pᵀ, Q in CSR and Pᵀ (d, n) in CSR; rows that share no feature never count.
+    """The largest entries of each row of Q @ Pᵀ, Q in CSR and Pᵀ (d, n) in CSR; entries that are zero never count.
 
     Best first, ties to the lower row of P; −1 and −inf where fewer rows share a feature.
     """
     wanted = out_ids.shape[1]
     score = np.zeros(n, np.float32)
-    seen = np.zeros(n, np.bool_)
     touched = np.empty(n, np.int32)
     for i in range(start, stop):
-        count = 0
+        work = 0
         for p in range(indptr[i], indptr[i + 1]):
-            feature, value = indices[p], data[p]
-            for q in range(t_indptr[feature], t_indptr[feature + 1]):
-                row = t_indices[q]
-                if not seen[row]:
-                    seen[row] = True
-                    touched[count] = row
-                    count += 1
-                score[row] += value * t_data[q]
+            work += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
         filled = 0
-        for t in range(count):
-            row = touched[t]
-            value = score[row]
-            score[row] = 0.0
-            seen[row] = False
-            slot = filled
-            while slot > 0 and (
-                out_values[i, slot - 1] < value or (out_values[i, slot - 1] == value and out_ids[i, slot - 1] > row)
-            ):
-                if slot < wanted:
-                    out_values[i, slot] = out_values[i, slot - 1]
-                    out_ids[i, slot] = out_ids[i, slot - 1]
-                slot -= 1
-            if slot < wanted:
-                out_values[i, slot] = value
-                out_ids[i, slot] = row
-                if filled < wanted:
-                    filled += 1
+        if 4 * work >= n:  # most rows share something: cheaper to look at all than to note which
+            for p in range(indptr[i], indptr[i + 1]):
+                feature, value = indices[p], data[p]
+                for q in range(t_indptr[feature], t_indptr[feature + 1]):
+                    score[t_indices[q]] += value * t_data[q]
+            lowest = np.float32(-np.inf)
+            for row in range(n):
+                value = score[row]
+                if value != 0.0 and (value > lowest or filled < wanted):
+                    filled = _insert(value, row, filled, out_ids[i], out_values[i])
+                    if filled == wanted:
+                        lowest = out_values[i, wanted - 1]
+            score[:] = 0.0
+        else:
+            count = 0
+            for p in range(indptr[i], indptr[i + 1]):
+                feature, value = indices[p], data[p]
+                for q in range(t_indptr[feature], t_indptr[feature + 1]):
+                    row = t_indices[q]
+                    if score[row] == 0.0:
+                        touched[count] = row
+                        count += 1
+                    score[row] += value * t_data[q]
+            for t in range(count):
+                value = score[touched[t]]
+                score[touched[t]] = 0.0  # a row noted twice, its score having been zero between, then counts once
+                if value != 0.0:
+                    filled = _insert(value, touched[t], filled, out_ids[i], out_values[i])
         for slot in range(filled, wanted):
             out_values[i, slot] = -np.inf
             out_ids[i, slot] = -1

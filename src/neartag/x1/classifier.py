@@ -38,6 +38,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         n_learners: int | str = "auto",
         n_clusters: int | str = "auto",
         max_cluster_size: int | None = None,
+        cluster_start: str = "k-means++",
         n_probe: int = 1,
         centroid_entries: int | None = None,
         embedding_dim: int = 100,
@@ -61,6 +62,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         self.n_learners = n_learners
         self.n_clusters = n_clusters
         self.max_cluster_size = max_cluster_size
+        self.cluster_start = cluster_start
         self.n_probe = n_probe
         self.centroid_entries = centroid_entries
         self.embedding_dim = embedding_dim

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,12 @@ class Cluster:
     weights: Rows  # Vᵀ (d, dim), CSR where truncated
     points: np.ndarray  # V·x of the members, unit rows (N, dim)
     zero_below: float = 0.0
-    unexplained: float = 0.0  # share of the label graph's squared norm that SVP left
+    history: np.ndarray = field(default_factory=lambda: np.empty(0))  # SVP's objective a step, as a share of its start
+
+    @property
+    def unexplained(self) -> float:
+        """Share of the label graph's squared norm that SVP left unexplained."""
+        return float(self.history[-1]) if len(self.history) else 0.0
 
     def find(self, X: Rows, count: int, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the training rows nearest to each row of X, their cosines (m, count), best first, and ‖V·x‖ (m,)."""
@@ -85,7 +90,13 @@ def cut(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition
     largest = settings["max_cluster_size"] or max(2, -(-LARGEST_SHARE * n // count))
     with hold():
         return partition(
-            X, count, max_size=largest, centroid_entries=settings["centroid_entries"], seed=seed, threads=threads
+            X,
+            count,
+            max_size=largest,
+            start=settings["cluster_start"],
+            centroid_entries=settings["centroid_entries"],
+            seed=seed,
+            threads=threads,
         )
 
 
@@ -116,5 +127,5 @@ def train_cluster(
         weights=weights,
         points=points,
         zero_below=regression.zero_below,
-        unexplained=embedding.objective[-1] / whole if embedding.objective else 0.0,
+        history=np.array(embedding.objective) / max(whole, np.finfo(np.float64).tiny),
     )

@@ -108,10 +108,10 @@ class X1Model:
             arrays: dict[str, np.ndarray] = {}
             put_rows(arrays, "centroids", learner.centroids)
             arrays["zero_below"] = np.array([cluster.zero_below for cluster in learner.clusters], np.float64)
-            arrays["unexplained"] = np.array([cluster.unexplained for cluster in learner.clusters], np.float64)
             for c, cluster in enumerate(learner.clusters):
                 arrays[f"{c}.members"] = cluster.members
                 arrays[f"{c}.points"] = cluster.points
+                arrays[f"{c}.history"] = cluster.history
                 put_rows(arrays, f"{c}.weights", cluster.weights)
             parts[f"learner-{number:03d}"] = arrays
         if self.index is not None:
@@ -136,7 +136,7 @@ class X1Model:
                     weights=get_rows(arrays, f"{c}.weights"),
                     points=arrays[f"{c}.points"],
                     zero_below=float(zero_below),
-                    unexplained=float(arrays["unexplained"][c]),
+                    history=arrays[f"{c}.history"],
                 )
                 for c, zero_below in enumerate(arrays["zero_below"])
             ]

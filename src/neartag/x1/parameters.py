@@ -12,6 +12,7 @@ from neartag.errors import ParameterError
 # This module must stay light: the command line reads it for --help, long before numpy is wanted.
 SIMILARITIES = ("cosine", "inner")
 WEIGHTS = ("similarity", "uniform")
+STARTS = ("k-means++", "random")
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ PARAMETERS = (
     Parameter(
         "max_cluster_size", int, None, "points in a cluster at most; None: three times the average", 2, optional=True
     ),
+    Parameter("cluster_start", str, "k-means++", "how k-means starts (the original program: random)", choices=STARTS),
     Parameter("n_probe", int, 1, "nearest clusters searched for a point (the paper: 1)", 1),
     Parameter("centroid_entries", int, None, "largest entries kept of each centroid; None: all", 1, optional=True),
     Parameter("embedding_dim", int, 100, "dimension of the embeddings, L̂", 1),

@@ -15,8 +15,8 @@ from neartag import kernels
 from neartag.errors import ParameterError
 from neartag.rows import Rows, times
 from neartag.threads import run_ranges
+from neartag.x1.parameters import STARTS
 
-STARTS = ("k-means++", "random")
 # Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
 POINTS_A_CLUSTER = 25_000
 # Learners where there are several clusters; accuracy rises fast up to some five.
@@ -74,7 +74,7 @@ def partition(
     `centroid_entries` keeps only so many of the largest entries of each centroid.
     """
     if start not in STARTS:
-        raise ParameterError(f"start must be one of {STARTS}, not {start!r}")
+        raise ParameterError(f"cluster_start must be one of {STARTS}, not {start!r}")
     rng = np.random.default_rng(seed)
     assignment = _k_means(X, min(n_clusters, X.shape[0]), start, rng, threads)
     if max_size is not None:

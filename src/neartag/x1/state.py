@@ -49,7 +49,6 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
     for number in range(int(settings["n_learners"])):
         arrays = parts[f"learner-{number:03d}"]
         clusters = len(arrays["zero_below"])
-        _require(len(arrays["unexplained"]) == clusters, "a learner's clusters are not all described")
         _check_rows(arrays, "centroids", n_features, clusters)
         for c in range(clusters):
             members, points = arrays[f"{c}.members"], arrays[f"{c}.points"]
@@ -57,6 +56,7 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
             _require(_within(members, n), f"members of cluster {c} are not training points")
             _require(points.dtype == np.float32 and points.ndim == 2, f"points of cluster {c} are not a float32 matrix")
             _require(len(points) == len(members), f"cluster {c} has {len(members)} members but {len(points)} points")
+            _require(arrays[f"{c}.history"].ndim == 1, f"cluster {c} has no history of SVP")
             _check_rows(arrays, f"{c}.weights", n_features, points.shape[1])
 
 
