@@ -24,6 +24,7 @@ from neartag.floors import knn_cosine, ridge
 from neartag.metrics import evaluate
 from neartag.threads import available_cores
 from neartag.x1.classifier import X1Classifier
+from neartag.x1.parameters import DEFAULTS
 
 HERE = Path(__file__).parent
 NAMES = ("bibtex", "delicious", "mediamill-rand", "eurlex4k-partial", "debian")
@@ -57,23 +58,33 @@ def measure(name: str, repeat: int) -> list[dict]:
         wall = time.perf_counter()
         labels, _ = classifier.predict_topk(X_test, 5)
         predict_wall.append(time.perf_counter() - wall)
-    row = {"data": name, "method": f"X1, {classifier.model_.settings['n_learners']} learner(s)", "settings": settings}
-    row.update({key: value for key, value in evaluate(labels, Y_test, Y_train=Y).items() if key in MEASURES})
+    share = settings.get("feature_share", DEFAULTS["feature_share"])
+    row = {"data": name, "method": f"X1 with feature votes, {share:g}" if share else "X1", "settings": settings}
+    row.update(evaluate(labels, Y_test, Y_train=Y))
     row["train CPU s"] = statistics.median(fit_cpu)
     row["train wall s"] = statistics.median(fit_wall)
     row["predict ms a point"] = 1000 * statistics.median(predict_wall) / X_test.shape[0]
     rows = [row]
-    if name == "debian":
-        rows += [{"data": name, **reference} for reference in references(X, Y, X_test, Y_test)]
-    return rows
+    for alone in (0.0, 1.0):  # what either voter does by itself, at the same settings
+        if share:  # prediction alone differs, so no training again
+            labels, _ = classifier.set_params(feature_share=alone).predict_topk(X_test, 5)
+            method = "feature votes alone" if alone else "X1 alone"
+            rows.append({"method": method, **evaluate(labels, Y_test, Y_train=Y)})
+    rows += references(name, X, Y, X_test, Y_test)
+    return [
+        {"data": name, **{key: value for key, value in row.items() if "@" not in key or key in MEASURES}}
+        for row in rows
+    ]
 
 
-def references(X, Y, X_test, Y_test) -> list[dict]:
+def references(name: str, X, Y, X_test, Y_test) -> list[dict]:
     """Plain kNN, the best over k and both votes on the test part itself (in its favour), and ridge regression."""
     found = []
-    for (k, vote), labels in knn_cosine(X, Y, X_test, (5, 10, 20, 30, 50, 100), 5).items():
+    for (k, vote), labels in knn_cosine(X, Y, X_test, (5, 10, 20, 30, 50, 100, 200, 300), 5).items():
         found.append({"method": f"cosine kNN, best of k: {k}, {vote}", **evaluate(labels, Y_test, Y_train=Y)})
     best = max(found, key=lambda row: row["P@1"])
+    if name != "debian":
+        return [best]
     linear = ridge(X, Y, X_test, 5, [1.0, 3.0, 5.0])
     scored = [
         {"method": f"ridge regression, best of λ: {l2:g}", **evaluate(labels, Y_test, Y_train=Y)}

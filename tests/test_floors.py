@@ -109,3 +109,13 @@ def test_a_bad_argument_is_named_with_its_value():
         floors.knn_cosine(X, Y, X_test, [5, -5], k=3)
     with pytest.raises(ParameterError, match=r"l2\[0\]=0"):
         floors.ridge(X, Y, X_test, k=3, l2=[0.0])
+    with pytest.raises(ParameterError, match="X_train has 60 points, but Y_train has 59"):
+        floors.knn_cosine(X, Y[:59], X_test, [5], k=3)
+    with pytest.raises(ParameterError, match="X_train has 29 features, but X_test has 30"):
+        floors.ridge(X[:, :29], Y, X_test, k=3, l2=[1.0])
+
+
+def test_points_that_point_the_other_way_are_no_neighbours():
+    train = matrix([[1, 0], [-1, 0], [-1, 1], [0, 1]])
+    answer = floors.knn_cosine(train, LABELS, matrix([[1, 0]]), [4], k=3)
+    assert answer[4, "uniform"].tolist() == answer[4, "similarity"].tolist() == [[1, 0, -1]]

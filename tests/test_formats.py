@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import itertools
+import os
+import stat
+import threading
 import zipfile
 
 import numpy as np
@@ -12,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data_helpers import assert_same, datasets, names, rows, toy
-from neartag.data import formats
+from neartag.data import formats, registry
+from neartag.data.files import replacing
 from neartag.data.npz import read_npz, write_npz
 from neartag.errors import DataError, ParameterError
 
@@ -156,3 +161,52 @@ def test_rows_that_repeat_no_id_across_rows(tmp_path):
     data = toy(X=rows([{3: 1}, {3: 2}, {0: 1, 3: 1}], 4))
     write_npz(data, tmp_path / "data.npz")
     assert_same(read_npz(tmp_path / "data.npz"), data)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
+@pytest.mark.parametrize(("ending", "unpack"), [("", bytes), (".gz", gzip.decompress)])
+def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path, ending, unpack):
+    # As /dev/null would be, at which no test should be let loose.
+    pipe, link = tmp_path / f"pipe.jsonl{ending}", tmp_path / f"link.jsonl{ending}"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    formats.write(toy(), tmp_path / "plain.jsonl")
+    for target in (pipe, link):
+        received = []
+        reader = threading.Thread(target=lambda received=received: received.append(pipe.read_bytes()), daemon=True)
+        reader.start()
+        formats.write(toy(), target)
+        reader.join(timeout=60)
+        assert unpack(received[0]) == (tmp_path / "plain.jsonl").read_bytes()
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert link.is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {pipe.name, link.name, "plain.jsonl"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
+def test_a_pipe_that_nobody_reads_any_more(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    def write():
+        with replacing(pipe) as stream:
+            os.close(reader)
+            stream.write(b"lost")
+
+    with pytest.raises(DataError, match="pipe: cannot be written: Broken pipe"):
+        write()
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_points_to_predict_for_need_no_labels(tmp_path):
+    path = tmp_path / "points.jsonl"
+    path.write_text('{"features": {"2": 1}}\n{"features": {}, "labels": [1]}\n')
+    for read in (formats.read, registry.load):
+        with pytest.raises(DataError, match="there is no 'labels'"):
+            read(path)
+        found = read(path, labelled=False)
+        assert found.X.toarray().tolist() == [[0, 0, 1], [0, 0, 0]]
+        assert found.Y.toarray().tolist() == [[0, 0], [0, 1]]
+    formats.write(toy(), tmp_path / "data.txt")  # a format that has a place for labels in every line
+    assert_same(formats.read(tmp_path / "data.txt", labelled=False), toy())

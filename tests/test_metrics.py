@@ -161,16 +161,44 @@ def test_metrics_equal_a_plain_loop(case):
         assert scores[name] == pytest.approx(value, abs=1e-9), name
 
 
+# Training frequencies 6, 1, 0, 3 of six points.
+TRAIN = csr_matrix(np.array([[1, 1, 0, 1], [1, 0, 0, 1], [1, 0, 0, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]))
+
+
 def test_bands_by_hand():
-    # Training frequencies 6, 1, 0, 3; edges (0, 3) make the bands 0 (label 2), 1-3 (labels 1, 3), 4+ (label 0).
-    train = csr_matrix(np.array([[1, 1, 0, 1], [1, 0, 0, 1], [1, 0, 0, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]))
-    bands = metrics.by_frequency(LABELS, TRUTH, train, ks=(1, 3), edges=(0, 3))
+    # Edges (0, 3) make the bands 0 (label 2), 1-3 (labels 1, 3), 4+ (label 0).
+    bands = metrics.by_frequency(LABELS, TRUTH, TRAIN, ks=(1, 3), edges=(0, 3))
     assert list(bands) == ["0", "1-3", "4+"]
     # Hits: label 2 at rank 1 of point 0, label 0 at its rank 3, label 3 at rank 2 of point 1. n·k is 3 and 9.
-    third, ninth = pytest.approx(100 / 3), pytest.approx(100 / 9)
-    assert bands["0"] == {"labels": 1, "pairs": 1, "P@1": third, "R@1": 100, "P@3": ninth, "R@3": 100}
-    assert bands["1-3"] == {"labels": 2, "pairs": 1, "P@1": 0, "R@1": 0, "P@3": ninth, "R@3": 100}
-    assert bands["4+"] == {"labels": 1, "pairs": 1, "P@1": 0, "R@1": 0, "P@3": ninth, "R@3": 100}
+    # Each band has one true pair, whose propensity cancels; of its three points only one can score in nDCG.
+    whole, third, ninth, rank_2 = (pytest.approx(100 / part) for part in (1, 3, 9, LOG3))
+    assert bands["0"] == {
+        **{"labels": 1, "pairs": 1, "P@1": third, "R@1": 100, "P@3": ninth, "R@3": 100},
+        **{"nDCG@1": third, "PSP@1": whole, "PSnDCG@1": whole, "nDCG@3": third, "PSP@3": whole, "PSnDCG@3": whole},
+    }
+    assert bands["1-3"] == {
+        **{"labels": 2, "pairs": 1, "P@1": 0, "R@1": 0, "P@3": ninth, "R@3": 100},
+        **{"nDCG@1": 0, "PSP@1": 0, "PSnDCG@1": 0, "PSP@3": whole, "PSnDCG@3": rank_2},
+        "nDCG@3": pytest.approx(100 / LOG3 / 3),
+    }
+    assert bands["4+"] == {
+        **{"labels": 1, "pairs": 1, "P@1": 0, "R@1": 0, "P@3": ninth, "R@3": 100},
+        **{"nDCG@1": 0, "PSP@1": 0, "PSnDCG@1": 0, "PSP@3": whole, "PSnDCG@3": pytest.approx(50)},
+        "nDCG@3": pytest.approx(100 / 2 / 3),
+    }
+
+
+def test_propensities_in_a_band_by_hand():
+    # The band 0-3 has labels 1, 2, 3: true are 2 in point 0 and 3 in point 1, found at ranks 1 and 2.
+    # C = (ln 6 - 1)·2.5^0.55 = 0.791759·1.655263 = 1.310570; 1/p is 1 + C·(N + 1.5)^-0.55:
+    # of label 2, N = 0, 1 + C·0.800110 = 2.048600; of label 3, N = 3, 1 + C·0.437253 = 1.573050.
+    band = metrics.by_frequency(LABELS, TRUTH, TRAIN, ks=(1, 3), edges=(3,))["0-3"]
+    assert band["PSP@1"] == pytest.approx(100 * 2.048600 / (2.048600 + 1.573050), abs=1e-3)
+    assert band["PSP@3"] == pytest.approx(100)
+    assert band["nDCG@3"] == pytest.approx(100 * (1 + 1 / LOG3) / 3)
+    assert band["PSnDCG@3"] == pytest.approx(100 * (2.048600 + 1.573050 / LOG3) / (2.048600 + 1.573050), abs=1e-3)
+    even = metrics.by_frequency(LABELS, TRUTH, TRAIN, ks=(1,), edges=(3,), a=0.0)["0-3"]
+    assert even["PSP@1"] == pytest.approx(50)  # with a = 0 every label weighs the same
 
 
 def test_default_band_names():
@@ -191,6 +219,21 @@ def test_bands_add_up(case, edges):
     found = sum(band["pairs"] * band[f"R@{k}"] for band in bands.values())
     hits = metrics.precision_at(labels, csr_matrix(truth), k) * len(labels) * k
     assert found == pytest.approx(hits)
+
+
+@settings(max_examples=80, deadline=None)
+@given(cases(), st.sets(st.integers(0, 12), min_size=1, max_size=4))
+def test_bands_equal_a_plain_loop_over_the_truth_within_them(case, edges):
+    labels, truth, train, k = case
+    bands = metrics.by_frequency(labels, csr_matrix(truth), csr_matrix(train), ks=(k,), edges=sorted(edges))
+    known = metrics.propensities(csr_matrix(train))
+    frequency = train.sum(axis=0)
+    lows, highs = [0, *(edge + 1 for edge in sorted(edges))], [*sorted(edges), math.inf]
+    for band, low, high in zip(bands.values(), lows, highs, strict=True):
+        inside = truth * ((low <= frequency) & (frequency <= high))
+        expected = oracle(labels.tolist(), inside, known, k)
+        for name in (f"P@{k}", f"nDCG@{k}", f"PSP@{k}", f"PSnDCG@{k}"):
+            assert band[name] == pytest.approx(expected[name], abs=1e-9), name
 
 
 def two_models(points: int, share_a: float, share_b: float, seed: int):

@@ -225,12 +225,15 @@ def plain_x1(X, Y, X_new, settings):
     Z = (U * np.sqrt(np.maximum(Sigma, 0)))[:, -settings["embedding_dim"] :]
     V = np.linalg.solve(X.T @ X + settings["l2"] * np.eye(X.shape[1]), X.T @ Z).T
     # Algorithm 2: the nearest V·x_i of V·x, and the labels among them
-    points, queries = unit(X @ V.T), unit(X_new @ V.T)
+    points, queries = X @ V.T, X_new @ V.T
+    if settings["vote_distance"] == "cosine":
+        points, queries = unit(points), unit(queries)
     shares = np.zeros((len(X_new), Y.shape[1]))
-    for row, cosines in enumerate(queries @ points.T):
-        near = np.argsort(-cosines, kind="stable")[: settings["vote_neighbours"]]
+    for row, query in enumerate(queries):
+        half = ((points - query) ** 2).sum(axis=1) / 2  # 1 − cosine, for rows of unit length
+        near = np.argsort(half, kind="stable")[: settings["vote_neighbours"]]
         uniform = settings["vote_weight"] == "uniform"
-        weights = np.ones(len(near)) if uniform else np.exp(settings["vote_sharpness"] * (cosines[near] - 1))
+        weights = np.ones(len(near)) if uniform else np.exp(-settings["vote_sharpness"] * half[near])
         shares[row] = weights / weights.sum() @ Y[near]
     return shares
 
@@ -240,6 +243,8 @@ def plain_x1(X, Y, X_new, settings):
     [
         {},
         {"vote_weight": "uniform"},
+        {"vote_weight": "uniform", "vote_distance": "euclidean", "label_similarity": "inner"},  # as the paper says
+        {"vote_distance": "euclidean"},
         {"label_similarity": "inner", "l2": 0.1},
         {"svp_step": 0.5, "vote_neighbours": 7, "vote_sharpness": 3.0},
     ],

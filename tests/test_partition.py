@@ -264,15 +264,32 @@ def test_one_cluster_takes_all():
 # ---- centroids
 
 
-@pytest.mark.parametrize("entries", [1, 10, 150, 500])
-def test_truncated_centroids_keep_their_largest_entries(entries):
+def test_as_many_entries_as_features_truncate_nothing():
     X = text_rows()
-    whole, found = partition(X, 6, seed=1), partition(X, 6, seed=1, centroid_entries=entries)
+    whole, found = partition(X, 6, seed=1), partition(X, 6, seed=1, centroid_entries=X.shape[1])
     assert np.array_equal(whole.assignment, found.assignment)
-    assert isinstance(found.centroids, csr_matrix)
-    dense = found.centroids.toarray()
+    assert np.array_equal(whole.centroids, found.centroids)
+
+
+@pytest.mark.parametrize("entries", [1, 10, 50])
+def test_points_follow_truncated_centroids(entries):
+    # What trains a cluster must be what is routed to it later, by the centroids that are kept.
+    X = text_rows()
+    found = partition(X, 6, seed=1, centroid_entries=entries)
+    assert np.array_equal(found.assignment, route(X, found.centroids)[:, 0])
+    assert (np.bincount(found.assignment, minlength=found.n_clusters) > 0).all()
+    capped = partition(X, 6, seed=1, centroid_entries=entries, max_size=60)
+    assert np.bincount(capped.assignment).max() <= 60
+
+
+@pytest.mark.parametrize("entries", [1, 10, 50])
+def test_truncated_centroids_keep_their_largest_entries(entries):
+    whole = partition(text_rows(), 6, seed=1).centroids
+    found = module._largest_entries(whole, entries)
+    assert isinstance(found, csr_matrix)
+    dense = found.toarray()
     for cluster in range(6):
-        column = whole.centroids[:, cluster]
+        column = whole[:, cluster]
         kept = np.flatnonzero(dense[:, cluster])
         assert len(kept) == min(entries, np.count_nonzero(column))
         assert np.array_equal(dense[kept, cluster], column[kept])

@@ -73,6 +73,21 @@ def test_without_a_header(file):
     assert digits.label_names == ["5"]
 
 
+def test_sparse_rows_without_labels(file):
+    found = read_jsonl(file('{"features": {"1": 2}}\n{"features": {}}\n'), labelled=False)
+    assert found.X.toarray().tolist() == [[0, 2], [0, 0]]
+    assert found.Y.shape == (2, 0)
+    header = HEADER.replace('"points": 1', '"points": 2')
+    headed = read_jsonl(file(header + '{"features": {"1": 2}}\n{"features": {}, "labels": [2]}\n'), labelled=False)
+    assert headed.Y.toarray().tolist() == [[0, 0, 0], [0, 0, 1]]
+    for line, said in (
+        ('{"features": {}, "labels": "x"}', "'labels' is a JSON string"),
+        ('{"labels": []}', "no 'features'"),
+    ):
+        with pytest.raises(DataError, match=said):
+            read_jsonl(file(line), labelled=False)
+
+
 @pytest.mark.parametrize(
     ("content", "line", "said"),
     [

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from data_helpers import assert_same, datasets, rows, singles, toy
 from neartag.data.dataset import Dataset
-from neartag.data.exact import nearest_single
-from neartag.data.split import read_split
-from neartag.data.xmc import read_xmc, write_xmc
+from neartag.data.xmc import nearest_single, read_split, read_xmc, write_xmc
 from neartag.errors import DataError
 
 TOY = b"3 4 3\n1,2 0:0.1 3:1e-06\n 1:-2.5\n\n"

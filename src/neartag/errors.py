@@ -21,10 +21,3 @@ class DataError(NeartagError, ValueError):
 
 class ModelError(NeartagError):
     """A model folder that is missing, damaged, or of a version that cannot be read."""
-
-
-class MissingExtraError(NeartagError, ImportError):
-    """An optional dependency that is not installed; the message names the extra to install."""
-
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}, which is not installed: pip install neartag[{extra}]")

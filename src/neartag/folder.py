@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from neartag import manifest
+from neartag.data.files import digest
 from neartag.errors import ModelError
 from neartag.manifest import FILE_NAME, FORMAT, HASH_DIGITS, MANIFEST, REMEDY, File, Manifest
 
@@ -21,7 +22,6 @@ TEMPORARY = ".neartag.tmp"  # one is enough: only the holder of the lock writes
 LOCK_TIMEOUT, LOCK_PAUSE = 60.0, 0.02  # seconds
 READ_ATTEMPTS, READ_PAUSE = 50, 0.002  # how often, and how many seconds later, a reader that lost a race tries again
 REPLACE_ATTEMPTS = 50  # on Windows a file cannot be replaced in the moment in which someone reads it
-CHUNK = 2**20  # bytes hashed at a time
 
 
 @contextmanager
@@ -63,8 +63,8 @@ class Writer:
 
     def add(self, stem: str, suffix: str, content: bytes) -> File:
         """Store the content under a name that ends in its hash, and return its entry."""
-        digest = hashlib.sha256(content).hexdigest()
-        file = File(f"{stem}.{digest[:HASH_DIGITS]}.{suffix}", len(content), digest)
+        sha256 = hashlib.sha256(content).hexdigest()
+        file = File(f"{stem}.{sha256[:HASH_DIGITS]}.{suffix}", len(content), sha256)
         path = self._folder / file.name
         if not _holds(path, file):
             temporary = self._write(content)
@@ -134,15 +134,6 @@ def open_files(folder: Path, stack: ExitStack) -> tuple[Manifest, dict[str, Bina
                 return found, handles
     reason = f"{problem.filename} is missing" if isinstance(problem, FileNotFoundError) else str(problem)
     raise ModelError(f"the model in {folder} cannot be read, {reason}: {REMEDY}")
-
-
-def digest(handle: BinaryIO) -> str:
-    """Return the SHA-256 of an open file."""
-    handle.seek(0)
-    state = hashlib.sha256()
-    while chunk := handle.read(CHUNK):
-        state.update(chunk)
-    return state.hexdigest()
 
 
 def _open(folder: Path, file: File) -> BinaryIO:

@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 
 from neartag.errors import ParameterError
+from neartag.scoring import canonical, check_k, divide, frequencies, judge, percent, score, terms, within
 
 # The XMC repository's values for all sets but Wikipedia's (0.5, 0.4) and Amazon's (0.6, 2.6).
 PROPENSITY_A = 0.55
@@ -45,39 +45,29 @@ class Interval(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """Predictions checked against the truth."""
-
-    labels: np.ndarray  # (n, columns) int64
-    hits: np.ndarray  # (n, columns) bool
-    truth: csr_matrix  # (n, L), indices sorted, no zeros stored
-    counts: np.ndarray  # (n,) true labels a point
-
-
 def precision_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     """Return P@k in percent: the share of right labels among the first k. A point without labels scores 0."""
-    return _score("P", k, _judge(labels, Y))
+    return score("P", k, judge(labels, Y))
 
 
 def ndcg_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     """Return nDCG@k in percent: hits discounted by log2 of their rank. A point without labels scores 0."""
-    return _score("nDCG", k, _judge(labels, Y))
+    return score("nDCG", k, judge(labels, Y))
 
 
 def recall_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     """Return R@k in percent: the share of a point's labels found in the first k. A point without labels scores 0."""
-    return _score("R", k, _judge(labels, Y))
+    return score("R", k, judge(labels, Y))
 
 
 def psp_at(labels: np.ndarray, Y: csr_matrix, propensities: np.ndarray, k: int) -> float:
     """Return PSP@k in percent of the best attainable. A point without labels adds nothing; without any, 0."""
-    return _score("PSP", k, _judge(labels, Y), propensities)
+    return score("PSP", k, judge(labels, Y), propensities)
 
 
 def psndcg_at(labels: np.ndarray, Y: csr_matrix, propensities: np.ndarray, k: int) -> float:
     """Return PSnDCG@k in percent of the best attainable. A point without labels adds nothing; without any, 0."""
-    return _score("PSnDCG", k, _judge(labels, Y), propensities)
+    return score("PSnDCG", k, judge(labels, Y), propensities)
 
 
 def propensities(Y_train: csr_matrix, a: float = PROPENSITY_A, b: float = PROPENSITY_B) -> np.ndarray:
@@ -88,11 +78,11 @@ def propensities(Y_train: csr_matrix, a: float = PROPENSITY_A, b: float = PROPEN
     """
     if not (np.isfinite(a) and np.isfinite(b) and b > 0):
         raise ParameterError(f"propensities need a finite a and b > 0: a is {a}, b is {b}")
-    train = _canonical(Y_train, "Y_train")
+    train = canonical(Y_train, "Y_train")
     if train.shape[0] == 0:
         raise ParameterError("Y_train has no points, so there are no propensities")
     constant = max(0.0, np.log(train.shape[0]) - 1.0) * (b + 1.0) ** a
-    return 1.0 / (1.0 + constant * np.exp(-a * np.log(_frequencies(train) + b)))
+    return 1.0 / (1.0 + constant * np.exp(-a * np.log(frequencies(train) + b)))
 
 
 def evaluate(
@@ -108,11 +98,11 @@ def evaluate(
 
     The propensity-scored ones ("PSP@1", "PSnDCG@5", …) are there only where the training labels are given.
     """
-    judged = _judge(labels, Y)
-    scores = {f"{family}@{k}": _score(family, k, judged) for family in PLAIN for k in ks}
+    judged = judge(labels, Y)
+    scores = {f"{family}@{k}": score(family, k, judged) for family in PLAIN for k in ks}
     if Y_train is not None:
         known = propensities(Y_train, a, b)
-        scores.update({f"{family}@{k}": _score(family, k, judged, known) for family in PROPENSITY_SCORED for k in ks})
+        scores.update({f"{family}@{k}": score(family, k, judged, known) for family in PROPENSITY_SCORED for k in ks})
     return scores
 
 
@@ -122,32 +112,43 @@ def by_frequency(
     Y_train: csr_matrix,
     ks: Sequence[int] = (1, 3, 5),
     edges: Sequence[int] = (5, 20, 100),
+    *,
+    a: float = PROPENSITY_A,
+    b: float = PROPENSITY_B,
 ) -> dict[str, dict[str, float]]:
-    """Return P@k and R@k, in percent, a band of training frequency: {"0-5": {"P@1": …}, …, "101+": …}.
+    """Return every metric, in percent, a band of training frequency: {"0-5": {"P@1": …}, …, "101+": …}.
 
     A band ends with its edge: edges (5, 20, 100) make 0-5, 6-20, 21-100 and 101+; (0, 5) sets labels never seen apart.
     P@k counts a band's hits among the first k and divides by n·k, so that the bands add up to P@k. R@k is the share of
-    the band's true (point, label) pairs found in the first k, 0 where it has none. With them come "labels", how many
-    labels the band has, and "pairs", how many true pairs.
+    the band's true (point, label) pairs found in the first k, 0 where it has none. nDCG@k, PSP@k and PSnDCG@k are those
+    of the same predictions where only the band's labels are true: what could be reached is counted from the point's
+    labels in the band, a point without any scores 0 in nDCG@k and adds nothing to the other two, and a prediction from
+    another band still takes its rank. Propensities are those of the whole training matrix. With them come "labels",
+    how many labels the band has, and "pairs", how many true pairs.
     """
-    judged = _judge(labels, Y)
-    train = _canonical(Y_train, "Y_train")
+    judged = judge(labels, Y)
+    train = canonical(Y_train, "Y_train")
     if train.shape[1] != judged.truth.shape[1]:
         raise ParameterError(f"Y_train has {train.shape[1]} labels, but Y has {judged.truth.shape[1]}")
     if len(edges) == 0 or edges[0] < 0 or np.any(np.diff(edges) <= 0):
         raise ParameterError(f"edges must be increasing and not negative: {tuple(edges)}")
 
-    band_of = np.searchsorted(np.asarray(edges), _frequencies(train), side="left")  # (L,) which band a label is in
+    band_of = np.searchsorted(np.asarray(edges), frequencies(train), side="left")  # (L,) which band a label is in
     bands = len(edges) + 1
     label_counts = np.bincount(band_of, minlength=bands)
     pairs = np.bincount(band_of[judged.truth.indices], minlength=bands)
     tables = [{"labels": float(label_counts[band]), "pairs": float(pairs[band])} for band in range(bands)]
+    known = propensities(train, a, b)
+    parts = [within(judged, band_of == band) for band in range(bands)]
     for k in ks:
-        _check_k(k, judged)
+        check_k(k, judged)
         found = np.bincount(band_of[judged.labels[:, :k][judged.hits[:, :k]]], minlength=bands)
         for band, table in enumerate(tables):
             table[f"P@{k}"] = 100.0 * float(found[band]) / (judged.hits.shape[0] * k)
             table[f"R@{k}"] = 100.0 * float(found[band]) / max(1, int(pairs[band]))
+            table[f"nDCG@{k}"] = score("nDCG", k, parts[band])
+            for family in PROPENSITY_SCORED:
+                table[f"{family}@{k}"] = score(family, k, parts[band], known)
     return dict(zip(_band_names(edges), tables, strict=True))
 
 
@@ -183,126 +184,22 @@ def paired_bootstrap(
             raise ParameterError(f"metric {metric!r} needs Y_train for its propensities")
         known = propensities(Y_train, a, b)
 
-    reached_a, attainable = _terms(family, k, _judge(labels_a, Y), known)
-    reached_b, _ = _terms(family, k, _judge(labels_b, Y), known)
+    reached_a, attainable = terms(family, k, judge(labels_a, Y), known)
+    reached_b, _ = terms(family, k, judge(labels_b, Y), known)
     # What is attainable depends on Y alone, so the metrics' difference is the ratio for the difference of the terms.
-    terms = np.column_stack([reached_a - reached_b, attainable])  # (n, 2)
-    points = terms.shape[0]
+    summands = np.column_stack([reached_a - reached_b, attainable])  # (n, 2)
+    points = summands.shape[0]
     generator = np.random.default_rng(seed)
     sums = np.empty((samples, 2))
     for sample in range(samples):
         times = np.bincount(generator.integers(points, size=points), minlength=points)
-        sums[sample] = times @ terms
-    differences = 100.0 * _divide(sums[:, 0], sums[:, 1])
+        sums[sample] = times @ summands
+    differences = 100.0 * divide(sums[:, 0], sums[:, 1])
     low, high = np.quantile(differences, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    return Interval(_percent(terms[:, 0], terms[:, 1]), float(low), float(high))
-
-
-def _score(family: str, k: int, judged: _Judged, known: np.ndarray | None = None) -> float:
-    return _percent(*_terms(family, k, judged, known))
-
-
-def _terms(family: str, k: int, judged: _Judged, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each point what was reached and what was attainable, as in the table on top: (n,) and (n,)."""
-    _check_k(k, judged)
-    if family.endswith("nDCG"):
-        discount = 1.0 / np.log2(np.arange(2, k + 2))  # (k,)
-        ideal = np.concatenate([[0.0], np.cumsum(discount)])[np.minimum(judged.counts, k)]  # (n,)
-    else:
-        discount = np.ones(k)
-        ideal = judged.counts if family == "R" else np.full(judged.counts.shape, k)
-
-    hits = judged.hits[:, :k]
-    gains = np.zeros(hits.shape)  # (n, k)
-    if known is None:
-        gains[hits] = 1.0
-        return _divide(gains @ discount, ideal), np.ones(ideal.shape)
-    known = np.asarray(known, dtype=float)  # (L,)
-    if known.shape != (judged.truth.shape[1],):
-        raise ParameterError(f"propensities (or Y_train) are for {known.shape} labels: Y has {judged.truth.shape[1]}")
-    if not np.all((known > 0.0) & (known <= 1.0)):
-        raise ParameterError("propensities must lie above 0 and not above 1")
-    weights = 1.0 / known
-    gains[hits] = weights[judged.labels[:, :k][hits]]
-    return _divide(gains @ discount, ideal), _divide(_best(judged, weights, discount), ideal)
-
-
-def _best(judged: _Judged, weights: np.ndarray, discount: np.ndarray) -> np.ndarray:
-    """Return the largest discounted sum of weights that k labels can reach for each point: (n,)."""
-    points = judged.counts.size
-    rows = np.repeat(np.arange(points), judged.counts)
-    gains = weights[judged.truth.indices]
-    gains = gains[np.lexsort((-gains, rows))]  # within each row the heaviest first
-    ranks = np.arange(gains.size) - np.repeat(judged.truth.indptr[:-1].astype(np.int64), judged.counts)
-    within = ranks < discount.size
-    return np.bincount(rows[within], weights=gains[within] * discount[ranks[within]], minlength=points)
-
-
-def _judge(labels: np.ndarray, Y: csr_matrix) -> _Judged:
-    truth = _canonical(Y, "Y")
-    points, label_count = truth.shape
-    given = np.asarray(labels)
-    if given.ndim != 2 or given.shape[0] != points:
-        raise ParameterError(f"labels must be (n, k) with the {points} rows of Y: its shape is {given.shape}")
-    if points == 0:
-        raise ParameterError("labels and Y have no points, so there is nothing to measure")
-    if not np.issubdtype(given.dtype, np.integer):
-        raise ParameterError(f"labels must be integer label ids: their type is {given.dtype}")
-    given = given.astype(np.int64)
-    if given.size and (given.max() >= label_count or given.min() < -1):
-        wrong = given.max() if given.max() >= label_count else given.min()
-        raise ParameterError(f"labels hold the id {wrong}; ids run from 0 to {label_count - 1}, -1 stands for none")
-    ordered = np.sort(given, axis=1)
-    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    if twice.any():
-        row = int(np.flatnonzero(twice.any(axis=1))[0])
-        raise ParameterError(f"labels of point {row} name a label twice, which would count its hit twice")
-
-    counts = np.diff(truth.indptr).astype(np.int64)
-    rows = np.arange(points, dtype=np.int64)
-    # A pair (row, label) as one number: the true ones are sorted, so each prediction is found by bisection.
-    keys = np.repeat(rows, counts) * label_count + truth.indices
-    wanted = rows[:, None] * label_count + given  # (n, columns)
-    position = np.searchsorted(keys, wanted)
-    hits = (given >= 0) & (position < keys.size)
-    hits[hits] = keys[position[hits]] == wanted[hits]
-    return _Judged(given, hits, truth, counts)
-
-
-def _canonical(Y: csr_matrix, name: str) -> csr_matrix:
-    if not issparse(Y):
-        raise ParameterError(f"{name} must be a scipy sparse matrix: it is a {type(Y).__name__}")
-    matrix = csr_matrix(Y)
-    if matrix.has_canonical_format and np.all(matrix.data):
-        return matrix
-    matrix = matrix.copy()
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def _frequencies(Y: csr_matrix) -> np.ndarray:
-    return np.bincount(Y.indices, minlength=Y.shape[1])
-
-
-def _check_k(k: int, judged: _Judged) -> None:
-    if k < 1:
-        raise ParameterError(f"k must be at least 1: {k}")
-    if k > judged.labels.shape[1]:
-        raise ParameterError(f"k is {k}, but the labels given have only {judged.labels.shape[1]} columns")
+    return Interval(percent(summands[:, 0], summands[:, 1]), float(low), float(high))
 
 
 def _band_names(edges: Sequence[int]) -> list[str]:
     lows = [0, *(edge + 1 for edge in edges)]
     closed = [f"{low}-{high}" if low < high else f"{low}" for low, high in zip(lows, edges, strict=False)]
     return [*closed, f"{lows[-1]}+"]
-
-
-def _divide(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return the quotient, 0 where there was nothing to reach."""
-    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
-
-
-def _percent(reached: np.ndarray, attainable: np.ndarray) -> float:
-    total = float(attainable.sum())
-    return 100.0 * float(reached.sum()) / total if total > 0 else 0.0

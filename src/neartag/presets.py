@@ -29,7 +29,14 @@ _CHOSEN: dict[str, dict[str, Any]] = {
         "vote_sharpness": 40.0,
         "feature_share": 0.0,
     },
-    "eurlex": {"n_learners": 1, "n_clusters": 1, "embedding_dim": 300, "svp_neighbours": 200, "l2": 0.5},
+    "eurlex": {
+        "n_learners": 1,
+        "n_clusters": 1,
+        "embedding_dim": 300,
+        "svp_neighbours": 200,
+        "l2": 0.5,
+        "feature_share": 0.25,
+    },
     "debian": {
         "n_learners": 1,
         "n_clusters": 1,
@@ -55,7 +62,9 @@ def _original(
         "l2": 1 / cost,
         "vote_neighbours": voters,
         "vote_weight": "uniform",
+        "vote_distance": "euclidean",
         "feature_share": 0.0,
+        "cluster_start": "random",
         "keep_weights": keep,
     }
 

@@ -37,8 +37,13 @@ def compact(rows: Rows) -> Rows:
     """Return a cluster's rows in the form that is quicker to multiply: dense where well filled."""
     if sparse.issparse(rows):
         filled = rows.nnz / max(1, rows.shape[0] * rows.shape[1])
-        return np.ascontiguousarray(rows.toarray()) if filled >= DENSE_SHARE else rows
+        return dense(rows) if filled >= DENSE_SHARE else rows
     return rows
+
+
+def dense(rows: Rows) -> np.ndarray:
+    """Return rows as a dense array in C order."""
+    return np.ascontiguousarray(rows.toarray()) if sparse.issparse(rows) else rows
 
 
 def parts(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

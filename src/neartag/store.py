@@ -85,6 +85,9 @@ def save(
     """Store the model in the folder in place of the one there; whatever goes wrong, the folder holds one of the two."""
     place = Path(folder)
     _known(KINDS, model.kind, "kind")
+    wrong = _miscounted(model, label_names, point_names)
+    if wrong:
+        raise ParameterError(f"the model cannot be saved with these names, {wrong}")
     settings, parts = model.to_state()
     for part in parts:
         if part == "features" or not PART_NAME.fullmatch(part):
@@ -122,13 +125,13 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
     entry, features = manifest.features, None
     if entry is not None:
         features = _rebuild(features_class, contents[entry.settings.name], contents[entry.arrays.name], place)
-    return StoredModel(
-        model=_rebuild(model_class, manifest.settings, parts, place),
-        label_names=_strings(contents, manifest.label_names, place),
-        point_names=_strings(contents, manifest.point_names, place),
-        features=features,
-        info=manifest.info,
-    )
+    model = _rebuild(model_class, manifest.settings, parts, place)
+    labels = _strings(contents, manifest.label_names, place)
+    points = _strings(contents, manifest.point_names, place)
+    wrong = _miscounted(model, labels, points)
+    if wrong:
+        raise ModelError(f"{place} is damaged, {wrong}: copy or save the model again")
+    return StoredModel(model=model, label_names=labels, point_names=points, features=features, info=manifest.info)
 
 
 def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -136,6 +139,15 @@ def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:
     with ExitStack() as stack:
         manifest, _ = open_files(Path(folder), stack)
         return manifest.info
+
+
+def _miscounted(model: Any, label_names: Sequence[str] | None, point_names: Sequence[str] | None) -> str:
+    """Return what is wrong with the number of names, "" if nothing; a kind that does not tell its numbers fits any."""
+    for what, names in (("label", label_names), ("point", point_names)):
+        count = getattr(model, f"n_{what}s", None)
+        if names is not None and count is not None and len(names) != count:
+            return f"it has {len(names)} {what} names for {count} {what}s"
+    return ""
 
 
 def _known(registry: Mapping[str, str], kind: str, what: str) -> Any:

@@ -27,7 +27,6 @@ NEXT = (
     ("Look inside:", "neartag inspect {model}"),
     ("Train your own:", "neartag train DATA MODEL   (neartag train --help)"),
 )
-QUICK_LEARNERS = 1
 
 
 def demo(
@@ -53,8 +52,6 @@ def demo(
     from neartag import presets
 
     settings = presets.get(PRESET)
-    if quick:
-        settings["n_learners"] = QUICK_LEARNERS
     output.message("learning which tags people gave to Debian's packages…", quiet=quiet or as_json)
     report = Walkthrough(quick, output.progress(quiet)).run(settings, folder, SENTENCES)
     if as_json:

@@ -67,7 +67,7 @@ def evaluate(
     labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
     constants = {"a": propensity_a, "b": propensity_b}
     scores = metrics.evaluate(labels, Y, ks=CUTS, Y_train=Y_train, **constants)
-    bands = metrics.by_frequency(labels, Y, Y_train, CUTS)
+    bands = metrics.by_frequency(labels, Y, Y_train, CUTS, **constants)
     report = {"points": X.shape[0], "seconds": seconds, "metrics": scores, "by_frequency": bands}
     if as_json:
         output.show_json(report)
@@ -81,7 +81,14 @@ def show(report: dict[str, Any]) -> None:
     rows = [[about, *(f"{scores[f'{family}@{k}']:.2f}" for k in CUTS)] for family, about in _FAMILIES.items()]
     title = f"{points:,} points, {1000 * seconds / points:.3g} ms each"
     output.show_table(["percent", *(f"@{k}" for k in CUTS)], rows, title=title)
-    headings = ["points in training", "labels", "pairs", *(f"P@{k}" for k in CUTS), *(f"R@{k}" for k in CUTS)]
+    headings = [
+        "points in training",
+        "labels",
+        "pairs",
+        *(f"P@{k}" for k in CUTS),
+        *(f"R@{k}" for k in CUTS),
+        *(f"PSP@{k}" for k in CUTS),
+    ]
     rows = [
         [name, f"{band['labels']:,.0f}", f"{band['pairs']:,.0f}", *(f"{band[heading]:.2f}" for heading in headings[3:])]
         for name, band in report["by_frequency"].items()

@@ -30,7 +30,7 @@ class Texts(NamedTuple):
 def read(data: str, part: str, *, labelled: bool = True) -> Dataset | Texts:
     """Return the points that DATA stands for, or their texts; `part` is the one wanted of a data set that has parts.
 
-    Without `labelled`, JSON lines of texts need no labels.
+    Without `labelled`, JSON lines need no labels.
     """
     from neartag.data import debian, registry
 
@@ -39,7 +39,7 @@ def read(data: str, part: str, *, labelled: bool = True) -> Dataset | Texts:
         return Texts(list(packages.words), packages.tags, packages.names)
     path = Path(data)
     if path.is_file() and data not in registry.names():
-        return _read_texts(path, labelled) if _holds_texts(path) else registry.load(path)
+        return _read_texts(path, labelled) if _holds_texts(path) else registry.load(path, labelled=labelled)
     folder = path if path.is_dir() and data not in registry.names() else _find(data)
     if any(folder.glob(f"{part}.txt*")) or not any(folder.glob(f"{part}.jsonl*")):
         return registry.load(data, part)

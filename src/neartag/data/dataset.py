@@ -1,13 +1,15 @@
-"""What every reader returns: feature rows, label rows and, where known, their names."""
+"""What every reader returns: feature rows, label rows and, where known, their names, all in one form."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.errors import DataError
+
+LARGEST_ID = 2**31 - 2  # ids, and the number of them, are kept as int32
 
 
 @dataclass
@@ -19,7 +21,7 @@ class Dataset:
     label_names: list[str] | None = None  # L of them
     feature_names: list[str] | None = None  # d of them
     point_names: list[str] | None = None  # n of them
-    name: str = field(default="data")
+    name: str = "data"
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit together."""
@@ -58,3 +60,48 @@ class Dataset:
             point_names=None if self.point_names is None else [self.point_names[row] for row in rows],
             name=self.name,
         )
+
+
+def feature_rows(X: csr_matrix, name: str) -> csr_matrix:
+    """Return features as float32 rows with ids in order and once each, all finite; the input is left as it was."""
+    rows = csr_matrix(X, dtype=np.float32)
+    if not rows.has_canonical_format:
+        rows = rows.copy() if np.may_share_memory(rows.indices, X.indices) else rows
+        rows.sum_duplicates()
+    wrong = np.flatnonzero(~np.isfinite(rows.data))
+    if wrong.size:
+        row = int(np.searchsorted(rows.indptr, wrong[0], side="right")) - 1
+        raise DataError(f"{name}: point {row} has the value {rows.data[wrong[0]]}; features must be finite float32")
+    return rows
+
+
+def label_rows(Y: csr_matrix) -> csr_matrix:
+    """Return labels as float32 rows of ones with ids in order and once each; the input is left as it was."""
+    if Y.dtype == np.float32 and Y.has_canonical_format and bool(np.all(Y.data == 1)):
+        return csr_matrix(Y)
+    rows = csr_matrix(Y, dtype=np.float32, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    rows.data[:] = 1
+    return rows
+
+
+def rows_of(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray | None, columns: int) -> csr_matrix:
+    """Return rows from their parts, ones for no values; ids may be unordered and repeated."""
+    if values is None:
+        values = np.ones(indices.size, dtype=np.float32)
+    return csr_matrix((values, indices, indptr), shape=(indptr.size - 1, columns))
+
+
+def first_repeated(rows: csr_matrix) -> int | None:
+    """Return the first row that has an id more than once, None if there is none; ids are put in order."""
+    if rows.has_canonical_format:
+        return None
+    rows.sort_indices()
+    alike = np.flatnonzero(rows.indices[1:] == rows.indices[:-1])
+    owner = np.searchsorted(rows.indptr, alike, side="right") - 1
+    repeated = owner[alike + 1 < rows.indptr[owner + 1]]
+    if repeated.size:
+        return int(repeated[0])
+    rows.has_canonical_format = True
+    return None

@@ -1,22 +1,25 @@
-"""Files opened by their ending, replaced whole or not at all, and faulted by file and line."""
+"""Files opened by their ending, replaced whole or not at all, known by their checksum, faulted by file and line."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import lzma
 import os
 import secrets
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from neartag.errors import DataError
 
 COMPRESSIONS = (".gz", ".xz", ".bz2")
 _SHOWN = 40  # bytes of a file that an error quotes
+_CHUNK = 2**20  # bytes hashed at a time
 
 
 def fault(path: Path | str, line: int, found: str, remedy: str) -> DataError:
@@ -70,7 +73,17 @@ def reading(path: Path | str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[IO[bytes]]:
-    """Open a file to write, compressed by its ending; it takes its place whole at the end, or not at all."""
+    """Open a file to write, compressed by its ending; it takes its place whole at the end, or not at all.
+
+    What is no plain file, such as /dev/null or a named pipe, cannot be replaced by one and is written to as it is.
+    """
+    if _is_special(path):
+        try:
+            with open(path, "wb") as raw, _compressed(raw, split_ending(path)[2]) as stream:
+                yield stream
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        return
     target = Path(os.path.realpath(path))  # what a link points at is replaced, not the link
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -81,9 +94,31 @@ def replacing(path: Path | str) -> Iterator[IO[bytes]]:
             os.fsync(raw.fileno())
         os.replace(temporary, target)
     except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise _unwritable(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def digest(handle: BinaryIO) -> str:
+    """Return the SHA-256 of an open file, from its beginning, in hexadecimal digits."""
+    handle.seek(0)
+    state = hashlib.sha256()
+    while chunk := handle.read(_CHUNK):
+        state.update(chunk)
+    return state.hexdigest()
+
+
+def _is_special(path: Path | str) -> bool:
+    """Return whether there is a device, a pipe or a socket; links are followed, which only the system can for pipes."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False  # there is nothing, or whatever is wrong shows when it is written
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _unwritable(path: Path | str, error: OSError) -> DataError:
+    return DataError(f"{path}: cannot be written: {error.strerror or error}")
 
 
 def _decompressed(path: Path) -> AbstractContextManager[IO[bytes]]:

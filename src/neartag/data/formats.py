@@ -7,8 +7,8 @@ from pathlib import Path
 
 from neartag.data.dataset import Dataset
 from neartag.data.files import COMPRESSIONS, split_ending
+from neartag.data.jsonlines import read_jsonl, write_jsonl
 from neartag.data.npz import read_npz, write_npz
-from neartag.data.text import read_jsonl, write_jsonl
 from neartag.data.xmc import read_xmc, write_xmc
 from neartag.errors import ParameterError
 
@@ -25,9 +25,15 @@ FORMATS: dict[str, tuple[Reader, Writer]] = {
 _COMPRESSIBLE = (".txt", ".xmc", ".svm", ".jsonl")
 
 
-def read(path: Path | str) -> Dataset:
-    """Return the data set in a file, whose ending says how it is written."""
-    return _format(path)[0](Path(path))
+def read(path: Path | str, *, labelled: bool = True) -> Dataset:
+    """Return the data set in a file, whose ending says how it is written.
+
+    Without `labelled`, as for points to predict for, JSON lines need not say what labels a point has.
+    """
+    reader = _format(path)[0]
+    if reader is read_jsonl:
+        return read_jsonl(path, labelled=labelled)
+    return reader(Path(path))
 
 
 def write(dataset: Dataset, path: Path | str) -> None:

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.data.dataset import Dataset
+from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, first_repeated, label_rows, rows_of
 from neartag.data.files import reading, replacing, split_ending
-from neartag.data.matrices import LARGEST_ID, feature_rows, first_repeated, label_rows, rows_of
 from neartag.data.names import Names
 from neartag.errors import DataError
 

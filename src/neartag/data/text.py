@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from neartag.data.files import fault
-from neartag.data.jsonlines import kind, objects
-from neartag.data.sparse_json import read_jsonl, write_jsonl
+from neartag.data.jsonlines import found, kind, objects, read_jsonl, write_jsonl
 
 __all__ = ["iter_text_jsonl", "read_jsonl", "read_text_jsonl", "write_jsonl"]
 
@@ -35,21 +33,17 @@ def iter_text_jsonl(
     """Yield each text of a file of JSON lines with the names of its labels, from the first label field it has."""
     for number, point in objects(path):
         if not isinstance(point.get(text_field), str):
-            found = _found(point, text_field)
-            raise fault(path, number, found, f"give each line its text as a string under {text_field!r}")
+            remedy = f"give each line its text as a string under {text_field!r}"
+            raise fault(path, number, found(point, text_field), remedy)
         field = next((field for field in label_fields if field in point), None)
         if field is None:
-            found = f"there is no {' or '.join(map(repr, label_fields))}"
-            raise fault(path, number, found, "give each line its labels, an empty list if it has none")
+            missing = f"there is no {' or '.join(map(repr, label_fields))}"
+            raise fault(path, number, missing, "give each line its labels, an empty list if it has none")
         names = point[field]
         if not isinstance(names, list):
-            raise fault(path, number, _found(point, field), "labels must be a list of strings")
+            raise fault(path, number, found(point, field), "labels must be a list of strings")
         for name in names:
             if not isinstance(name, str):
-                found = f"a label in {field!r} is a JSON {kind(name)}"
-                raise fault(path, number, found, "labels must be strings")
+                wrong = f"a label in {field!r} is a JSON {kind(name)}"
+                raise fault(path, number, wrong, "labels must be strings")
         yield point[text_field], names
-
-
-def _found(point: dict[str, Any], field: str) -> str:
-    return f"{field!r} is a JSON {kind(point[field])}" if field in point else f"there is no {field!r}"

@@ -2,21 +2,21 @@
 
 A point without labels has a line that begins with a space; one with neither labels nor features an empty line.
 Names stand in `labels.txt` and `features.txt` beside the data file; those of points, an addition of our own, in a file
-with `.points` after the data file's name.
+with `.points` after the data file's name. Split files say which rows of a data file are for training and which for the
+test.
 """
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.data.dataset import Dataset
-from neartag.data.exact import nearest_single
+from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, first_repeated, label_rows, rows_of
 from neartag.data.files import fault, read_bytes, replacing, shown, split_ending
-from neartag.data.matrices import LARGEST_ID, feature_rows, first_repeated, label_rows, rows_of
 from neartag.data.names import names_beside, write_names_beside
 from neartag.errors import DataError
 
@@ -44,7 +44,7 @@ def read_xmc(path: Path | str, *, name: str | None = None) -> Dataset:
 
 def write_xmc(dataset: Dataset, path: Path | str) -> None:
     """Write a data set in the XMC format, values with the fewest digits that read back as the same float32."""
-    from neartag.data.render import LABEL_BYTES, PAIR_BYTES, render_rows  # numba takes half a second to import
+    from neartag.data.xmc_kernels import LABEL_BYTES, PAIR_BYTES, render_rows  # numba takes half a second to import
 
     path = Path(path)
     X, Y = feature_rows(dataset.X, dataset.name), label_rows(dataset.Y)
@@ -61,6 +61,36 @@ def write_xmc(dataset: Dataset, path: Path | str) -> None:
             size = render_rows(pointers[0], label_ids, pointers[1], feature_ids, X.data, first, last, out)
             stream.write(out[:size].data)
             first = last
+
+
+def read_split(
+    data_path: Path | str, train_split_path: Path | str, test_split_path: Path | str, column: int = 0
+) -> tuple[Dataset, Dataset]:
+    """Return the training and the test points that one column of the two split files picks from a data file.
+
+    Each column of a split file is a split; its entries are the numbers of rows, from 1.
+    """
+    data = read_xmc(data_path)
+    train, test = (data.take(_read_column(Path(path), column, data)) for path in (train_split_path, test_split_path))
+    return train, test
+
+
+def nearest_single(text: str) -> np.float32:
+    """Return the float32 nearest to a decimal number, infinity if it is too large.
+
+    Through a double the number is rounded twice, which goes wrong where the double lies just between two float32.
+    """
+    double = float(text)
+    with np.errstate(over="ignore"):
+        single = np.float32(double)
+        other = np.float32(2 * double - float(single))  # the other neighbour, where the double lies just between
+    halfway = float(single) != double and float(single) + float(other) == 2 * double
+    if not halfway or not np.isfinite(single):
+        return single
+    exact, middle = Decimal(text), Decimal(double)
+    if exact == middle:
+        return single
+    return max(single, other) if exact > middle else min(single, other)
 
 
 def _read_header(content: bytes, path: Path) -> tuple[int, int, int, int]:
@@ -91,7 +121,7 @@ def _read_rows(
     content: bytes, start: int, points: int, features: int, labels: int, path: Path
 ) -> tuple[csr_matrix, csr_matrix]:
     """Return feature and label rows; ids may still be unordered and repeated."""
-    from neartag.data.parse import FINE, TOO_LARGE, parse_rows  # numba takes half a second to import
+    from neartag.data.xmc_kernels import FINE, TOO_LARGE, parse_rows  # numba takes half a second to import
 
     buffer = np.frombuffer(content, dtype=np.uint8)
     label_pointers, feature_pointers = np.zeros((2, points + 1), dtype=np.int64)
@@ -117,27 +147,27 @@ def _read_rows(
 
 def _row_fault(content: bytes, problem: int, position: int, features: int, labels: int, path: Path) -> DataError:
     """Return the error for the token at a position where the kernel stopped."""
-    from neartag.data import parse
+    from neartag.data import xmc_kernels as kernels
 
-    if problem == parse.BAD_LABEL:
+    if problem == kernels.BAD_LABEL:
         position = content.rfind(b"\n", 0, position) + 1  # the list of labels as a whole says more than its end
     token = _token(content, position)
     whole = shown(token)
     separate = "labels are separated by commas, and a point without labels begins with a space"
     pair = "write features as id:value, separated by spaces"
     found, remedy = {
-        parse.BAD_LABEL: (f"expected labels, found {whole}", separate),
-        parse.LABEL_RANGE: (
+        kernels.BAD_LABEL: (f"expected labels, found {whole}", separate),
+        kernels.LABEL_RANGE: (
             f"label {shown(token.partition(b',')[0])} is not below {labels}",
             "correct it or the header",
         ),
-        parse.BAD_FEATURE: (f"expected a feature, found {whole}", pair),
-        parse.FEATURE_RANGE: (
+        kernels.BAD_FEATURE: (f"expected a feature, found {whole}", pair),
+        kernels.FEATURE_RANGE: (
             f"feature {shown(token.partition(b':')[0])} is not below {features}",
             "correct it or the header",
         ),
-        parse.BAD_VALUE: (f"the value in {whole} is not a finite number", pair),
-        parse.TOO_LARGE: (f"the value {whole} does not fit into float32", "scale the features"),
+        kernels.BAD_VALUE: (f"the value in {whole} is not a finite number", pair),
+        kernels.TOO_LARGE: (f"the value {whole} does not fit into float32", "scale the features"),
     }[problem]
     return fault(path, content.count(b"\n", 0, position) + 1, found, remedy)
 
@@ -146,3 +176,22 @@ def _token(content: bytes, position: int) -> bytes:
     """Return the bytes from a position to the next blank or line end."""
     match = _TOKEN.match(content, position)
     return match.group() if match else b""
+
+
+def _read_column(path: Path, column: int, data: Dataset) -> np.ndarray:
+    """Return the row numbers, from 0, in a column of a split file."""
+    lines = read_bytes(path).rstrip().split(b"\n")
+    columns = len(lines[0].split())
+    if not 0 <= column < columns:
+        raise DataError(f"{path}: has {columns} columns, so there is no column {column}; they count from 0")
+    rows = np.empty(len(lines), dtype=np.int64)
+    for number, line in enumerate(lines):
+        fields = line.split()
+        if len(fields) != columns:
+            raise fault(path, number + 1, f"{len(fields)} columns, but {columns} in line 1", "make them as many")
+        entry = fields[column]
+        if not (entry.isdigit() and len(entry) < 19 and 1 <= int(entry) <= data.n_points):
+            remedy = f"rows count from 1 to {data.n_points} in {data.name}"
+            raise fault(path, number + 1, f"{shown(entry)} is not the number of a row", remedy)
+        rows[number] = int(entry) - 1
+    return rows

@@ -9,8 +9,10 @@ The pseudo-code's μ/ρ belongs to the form with ½.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -51,18 +53,22 @@ def admm(
     rho: float = 1.0,
     max_iter: int = 200,
     tol: float = 1e-3,
+    keep: float = 1.0,
     solver: str = "auto",
     threads: int = 1,
 ) -> Regression:
-    """Return the regressors of eq. 5 for one cluster; without L1 its minimum is ridge regression, solved at once."""
+    """Return the regressors of eq. 5 for one cluster; without L1 its minimum is ridge regression, solved at once.
+
+    Of the weights only the share `keep` of largest size is kept.
+    """
     if l1 == 0:
         solve = _solver(X, 1.0, l2, Z.shape[1], solver, threads)
-        return Regression(weights=solve(Z, None).astype(np.float32))
+        return Regression(weights=truncate(solve(Z, None).astype(np.float32), keep))
     solve = _solver(X, 1.0 + rho, l2, Z.shape[1], solver, threads)
     transposed = transpose(X)
     alpha = np.zeros_like(Z)  # (n, dim), the sparse copy of X W
     beta = np.zeros_like(Z)  # (n, dim), the scaled dual variable
-    weights = None
+    weights: Any = None
     result = Regression(weights=np.zeros((X.shape[1], Z.shape[1]), np.float32))
     # Residuals are measured by the size of what is to be met: X W itself may shrink to nothing as μ grows.
     size = max(float(np.linalg.norm(Z)), np.finfo(np.float32).tiny)
@@ -77,9 +83,16 @@ def admm(
         result.dual.append(rho * float(np.linalg.norm(times(transposed, alpha - before, threads))) / scale)
         if result.primal[-1] <= tol and result.dual[-1] <= tol:
             break
-    if weights is not None:
-        result.weights = weights.astype(np.float32)
-        result.zero_below = _zero_level(times(X, result.weights, threads), alpha)
+    else:
+        warnings.warn(
+            f"ADMM's residuals are {result.primal[-1]:.1e} and {result.dual[-1]:.1e} after {max_iter} rounds, above "
+            f"{tol:g}: raise admm_max_iter, or change rho",
+            UserWarning,
+            stacklevel=2,
+        )
+    result.weights = truncate(weights.astype(np.float32), keep)
+    # After truncation, which moves entries of X W away from zero: as many are to be zeros as α has.
+    result.zero_below = _zero_level(times(X, result.weights, threads), int((alpha == 0).sum()))
     return result
 
 
@@ -108,17 +121,16 @@ def embed(X: Rows, weights: Rows, zero_below: float = 0.0, threads: int = 1) -> 
     return embedded
 
 
-def _zero_level(embedded: np.ndarray, alpha: np.ndarray) -> float:
-    """Return the level below which as many entries of X W lie as ADMM's α has zeros.
+def _zero_level(embedded: np.ndarray, count: int) -> float:
+    """Return the level below which `count` entries of X W lie.
 
     α is exactly sparse and X W only nearly so; a level is a function of V and x alone, so points added later are
     treated like those trained on.
     """
-    zeros = int((alpha == 0).sum())
-    if zeros == 0:
+    if count == 0:
         return 0.0
     sizes = np.sort(np.abs(embedded), axis=None)
-    return float(sizes[zeros]) if zeros < sizes.size else float(np.nextafter(sizes[-1], np.float32(np.inf)))
+    return float(sizes[count]) if count < sizes.size else float(np.nextafter(sizes[-1], np.float32(np.inf)))
 
 
 Solve = Callable[[np.ndarray, "np.ndarray | None"], np.ndarray]

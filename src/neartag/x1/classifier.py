@@ -7,30 +7,32 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from neartag.progress import Progress, choose
-from neartag.rows import Rows, as_rows, compact, normalise
+from neartag.rows import Rows, as_rows, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.x1 import parameters
-from neartag.x1.learner import Cluster, Learner, cut, train_cluster
+from neartag.x1.feature_vote import FeatureIndex
+from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
-from neartag.x1.plain import FeatureIndex
 from neartag.x1.validation import check_training
 
 
 class X1Classifier(ClassifierMixin, BaseEstimator):
     """Extreme multi-label classifier by local distance-preserving embeddings and a vote of nearest neighbours.
 
-    Parameters have the paper's meaning; `neartag.x1.parameters` lists each with its limits and the paper's symbol.
-
     Attributes
     ----------
     model_ : X1Model, the fitted ensemble; `neartag.store.save(model_, folder)` keeps it.
     n_features_in_, n_labels_ : the training data's numbers of features and labels.
+
+    Parameters
+    ----------
     """
 
     def __init__(
@@ -50,8 +52,11 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         l2: float = 1.0,
         l1: float = 0.0,
         rho: float = 1.0,
+        admm_max_iter: int = 200,
+        admm_tol: float = 1e-3,
         keep_weights: float = 1.0,
         vote_neighbours: int = 20,
+        vote_distance: str = "cosine",
         vote_weight: str = "similarity",
         vote_sharpness: float = 20.0,
         feature_share: float = 0.25,
@@ -74,8 +79,11 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         self.l2 = l2
         self.l1 = l1
         self.rho = rho
+        self.admm_max_iter = admm_max_iter
+        self.admm_tol = admm_tol
         self.keep_weights = keep_weights
         self.vote_neighbours = vote_neighbours
+        self.vote_distance = vote_distance
         self.vote_weight = vote_weight
         self.vote_sharpness = vote_sharpness
         self.feature_share = feature_share
@@ -97,7 +105,8 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with hold():
             learners = train(rows, Y, settings, jobs, progress)
-        index = FeatureIndex.of(compact(rows)) if self.feature_share > 0 else None
+        index = FeatureIndex.of(rows) if self.feature_share > 0 else None
+        settings["n_learners"] = len(learners)
         self.model_ = X1Model(settings, int(X.shape[1]), Y, learners, index)
         self.n_features_in_ = int(X.shape[1])
         self.n_labels_ = int(Y.shape[1])
@@ -144,6 +153,12 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         return {"multioutput_only": True, "multilabel": True, "binary_only": True}
 
 
+# Described once, in the table that the command line reads too.
+X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + "".join(
+    f"\n    {each.name} : {each.describe()}, default {each.default!r}\n        {each.help}."
+    for each in parameters.PARAMETERS
+)
+
 PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "feature_share", "threshold")
 
 
@@ -159,10 +174,13 @@ def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progre
             members[number, cluster] = order[bounds[cluster] : bounds[cluster + 1]]
     # The largest first, so that no core is left with a large one at the end.
     tasks = sorted(members, key=lambda task: -len(members[task]))
-    threads = max(1, jobs // len(tasks))
+    threads = -(-jobs // len(tasks))
     cluster_seeds = [int(seed.generate_state(1)[0]) for seed in seeds]
+    # Steps inside a cluster can only be told where tasks share our memory, as threads do.
+    shared = getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
+    steps = cluster_steps(settings) if shared else 1
     with progress:
-        progress.start(len(tasks), "training clusters")
+        progress.start(len(tasks) * steps, "training")
         work = (
             delayed(train_cluster)(
                 rows[members[task]],
@@ -171,6 +189,7 @@ def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progre
                 settings,
                 cluster_seeds[task[0]] + task[1],
                 threads,
+                progress.advance if shared else None,
             )
             for task in tasks
         )
@@ -179,7 +198,8 @@ def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progre
         run = Parallel(n_jobs=min(jobs, len(tasks)), prefer="threads", return_as="generator")
         for task, cluster in zip(tasks, run(work), strict=True):
             trained[task] = cluster
-            progress.advance(1)
+            if not shared:
+                progress.advance(1)
     return [
         Learner(found.centroids, [trained[number, cluster] for cluster in range(found.n_clusters)])
         for number, found in enumerate(partitions)
@@ -190,7 +210,7 @@ def _partitions(
     rows: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], jobs: int
 ) -> list[Partition]:
     numbers = [int(seed.generate_state(2)[1]) for seed in seeds]
-    first = cut(rows, settings, numbers[0], 1)
+    first = cut(rows, settings, numbers[0], jobs)
     if len(seeds) > 1 and first.n_clusters == 1:
         warnings.warn(
             f"with one cluster all {len(seeds)} learners would be the same: one is trained; "

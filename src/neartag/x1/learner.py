@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy.sparse import csr_matrix
 from neartag import kernels
 from neartag.rows import Rows, compact, normalise
 from neartag.threads import hold, run_ranges
-from neartag.x1.admm import admm, embed, truncate
+from neartag.x1.admm import admm, embed
 from neartag.x1.neighbours import neighbour_graph
 from neartag.x1.partition import Partition, partition, route
 from neartag.x1.svp import svp
@@ -27,7 +28,7 @@ class Cluster:
 
     members: np.ndarray  # (N,) int32, row numbers in the training set
     weights: Rows  # Vᵀ (d, dim), CSR where truncated
-    points: np.ndarray  # V·x of the members, unit rows (N, dim)
+    points: np.ndarray  # V·x of the members (N, dim), of unit length where cosines are asked for
     zero_below: float = 0.0
     history: np.ndarray = field(default_factory=lambda: np.empty(0))  # SVP's objective a step, as a share of its start
 
@@ -36,15 +37,23 @@ class Cluster:
         """Share of the label graph's squared norm that SVP left unexplained."""
         return float(self.history[-1]) if len(self.history) else 0.0
 
-    def find(self, X: Rows, count: int, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the training rows nearest to each row of X, their cosines (m, count), best first, and ‖V·x‖ (m,)."""
+    def find(self, X: Rows, distance: str, count: int, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the training rows nearest to each row of X, how near (m, count), best first, and ‖V·x‖ (m,).
+
+        Nearness is the cosine, or 1 − ‖V·x − V·xᵢ‖²/2, which is the cosine for rows of unit length.
+        """
         embedded = embed(X, self.weights, self.zero_below, threads)  # (m, dim)
-        lengths = np.sqrt(np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64))
-        ids, cosines = nearest(normalise(embedded), self.points, count, threads)
+        squares = np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64)
+        if distance == "euclidean":
+            half = np.einsum("ij,ij->i", self.points, self.points) / 2  # (N,)
+            ids, near = nearest(embedded, self.points, count, threads, offset=half)
+            near += (1 - squares / 2)[:, None].astype(np.float32)
+        else:
+            ids, near = nearest(normalise(embedded), self.points, count, threads)
         # A point that the regressors send to zero is near nobody: no vote is better than an arbitrary one.
-        lost = lengths == 0
-        ids[lost], cosines[lost] = -1, -np.inf
-        return np.where(ids >= 0, self.members[ids], -1).astype(np.int32), cosines, lengths.astype(np.float32)
+        lost = squares == 0
+        ids[lost], near[lost] = -1, -np.inf
+        return np.where(ids >= 0, self.members[ids], -1).astype(np.int32), near, np.sqrt(squares).astype(np.float32)
 
 
 @dataclass
@@ -54,8 +63,8 @@ class Learner:
     centroids: Rows  # (d, C)
     clusters: list[Cluster]
 
-    def find(self, X: Rows, probes: int, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the `count` nearest training rows of each row of X among its `probes` nearest clusters, and cosines.
+    def find(self, X: Rows, distance: str, probes: int, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the `count` nearest training rows of each row of X among its `probes` nearest clusters, and how near.
 
         Each cluster has an embedding of its own, so cosines of two clusters cannot be compared as they are: a cluster
         that knows none of the point's features turns what little is left into any direction. ‖V·x‖ tells how much of
@@ -64,24 +73,23 @@ class Learner:
         routes = route(X, self.centroids, probes, threads)  # (m, probes)
         m, probes = routes.shape
         ids = np.full((m, probes, count), -1, np.int32)
-        cosines = np.full((m, probes, count), -np.inf, np.float32)
+        near = np.full((m, probes, count), -np.inf, np.float32)
         lengths = np.zeros((m, probes, 1), np.float32)
         for number, cluster in enumerate(self.clusters):
             for probe in range(probes):
                 rows = np.flatnonzero(routes[:, probe] == number)
                 if len(rows):
                     block = X if len(rows) == m else X[rows]
-                    ids[rows, probe], cosines[rows, probe], lengths[rows, probe, 0] = cluster.find(
-                        block, count, threads
-                    )
+                    found = cluster.find(block, distance, count, threads)
+                    ids[rows, probe], near[rows, probe], lengths[rows, probe, 0] = found
         if probes == 1:
-            return ids[:, 0], cosines[:, 0]
-        reach = np.where(ids >= 0, cosines, -np.inf) * np.where(lengths > 0, lengths, 1)
+            return ids[:, 0], near[:, 0]
+        reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
         order = np.empty((m, count), np.int32)
         best = np.empty((m, count), np.float32)
         run_ranges(kernels.row_top, m, threads, reach.reshape(m, -1), order, best)
         chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
-        return chosen, np.take_along_axis(cosines.reshape(m, -1), order, axis=1)
+        return chosen, np.take_along_axis(near.reshape(m, -1), order, axis=1)
 
 
 def cut(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition:
@@ -100,13 +108,29 @@ def cut(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition
         )
 
 
+def cluster_steps(settings: dict[str, Any]) -> int:
+    """Return how many steps `train_cluster` reports: the graph, each step of SVP, the regression."""
+    return int(settings["svp_max_iter"]) + 2
+
+
 def train_cluster(
-    X: Rows, Y: csr_matrix, members: np.ndarray, settings: dict[str, Any], seed: int, threads: int
+    X: Rows,
+    Y: csr_matrix,
+    members: np.ndarray,
+    settings: dict[str, Any],
+    seed: int,
+    threads: int,
+    report: Callable[[int], None] | None = None,
 ) -> Cluster:
-    """Return a trained cluster: neighbours, then embeddings, then regressors. A pure function of its arguments."""
+    """Return a trained cluster: neighbours, then embeddings, then regressors. A pure function of its arguments.
+
+    `report` is told how many steps were done, `cluster_steps` of them in all.
+    """
+    report = report or (lambda steps: None)
     with hold():
         X = compact(X)
         graph = neighbour_graph(Y, settings["svp_neighbours"], similarity=settings["label_similarity"], threads=threads)
+        report(1)
         embedding = svp(
             graph,
             settings["embedding_dim"],
@@ -115,17 +139,27 @@ def train_cluster(
             tol=settings["svp_tol"],
             seed=seed,
             threads=threads,
+            report=report,
         )
+        report(settings["svp_max_iter"] - len(embedding.objective))
         regression = admm(
-            X, embedding.points, l2=settings["l2"], l1=settings["l1"], rho=settings["rho"], threads=threads
+            X,
+            embedding.points,
+            l2=settings["l2"],
+            l1=settings["l1"],
+            rho=settings["rho"],
+            max_iter=settings["admm_max_iter"],
+            tol=settings["admm_tol"],
+            keep=settings["keep_weights"],
+            threads=threads,
         )
-        weights = truncate(regression.weights, settings["keep_weights"])
-        points = normalise(embed(X, weights, regression.zero_below, threads))
-        whole = float(np.dot(graph.data, graph.data.astype(np.float64)))
+        embedded = embed(X, regression.weights, regression.zero_below, threads)  # (N, dim)
+        report(1)
+    whole = float(np.dot(graph.data, graph.data.astype(np.float64)))
     return Cluster(
         members=np.asarray(members, np.int32),
-        weights=weights,
-        points=points,
+        weights=regression.weights,
+        points=embedded if settings["vote_distance"] == "euclidean" else normalise(embedded),
         zero_below=regression.zero_below,
         history=np.array(embedding.objective) / max(whole, np.finfo(np.float64).tiny),
     )

@@ -9,14 +9,16 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.rows import Rows, as_rows, normalise
+from neartag.rows import Rows, as_rows, dense, normalise
 from neartag.threads import hold, resolve_jobs
+from neartag.x1.feature_vote import SHARPNESS, FeatureIndex
 from neartag.x1.learner import Cluster, Learner
-from neartag.x1.plain import SHARPNESS, FeatureIndex
 from neartag.x1.state import check_state, get_rows, put_rows
 from neartag.x1.validation import check_count, check_features
 from neartag.x1.vote import vote, voter_weights
 
+# With fewer entries than this share other than zero, embedded points take less room as CSR.
+SPARSE_SHARE = 0.5
 # Rows answered at once, which bounds the memory of voters and scores.
 BATCH = 8192
 
@@ -40,11 +42,16 @@ class X1Model:
             self.frequency = np.bincount(self.Y.indices, minlength=self.Y.shape[1]).astype(np.int64)
 
     @property
+    def n_points(self) -> int:
+        """Number of training points, those without labels included."""
+        return int(self.Y.shape[0])
+
+    @property
     def n_labels(self) -> int:
         """Number of labels, those never seen in training included."""
         return int(self.Y.shape[1])
 
-    def neighbours(self, X: object, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def neighbours(self, X: object, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
         """Return who votes on each row of X: training row numbers and shares (m, voters · vote_neighbours).
 
         The voters are the learners and, where it has a share, the index of the features. A row's shares sum to 1 (to
@@ -53,7 +60,7 @@ class X1Model:
         rows = normalise(as_rows(check_features(X, self.n_features)))
         return self._voters(rows, self._threads(n_jobs))
 
-    def predict_topk(self, X: object, k: int = 5, *, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def predict_topk(self, X: object, k: int = 5, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row of X, best first, and their scores in [0, 1], both (m, k).
 
         Ties go to the label more frequent in training, then to the lower id. Where fewer than k labels have votes
@@ -75,24 +82,28 @@ class X1Model:
             labels[empty], scores[empty] = self._most_frequent(k)
         return labels, np.minimum(scores, 1.0)
 
-    def decision_function(self, X: object, *, k: int | None = None, n_jobs: int | None = None) -> csr_matrix:
-        """Return the scores of every label that has a vote (or of the k best), as CSR (m, L)."""
-        most = self._most_labels() if k is None else k
-        rows = check_features(X, self.n_features)
-        if k is None and not _has_features(as_rows(rows)).all():
-            most = self.n_labels  # a row without features is scored by every label's frequency
-        blocks = []
-        # In batches: a row may have votes for many labels, and the dense top-k of all rows at once would be large.
-        for first in range(0, max(1, rows.shape[0]), 1024):
-            labels, scores = self.predict_topk(rows[first : first + 1024], max(1, most), n_jobs=n_jobs)
-            voted = labels >= 0
-            pointer = np.concatenate([[0], np.cumsum(voted.sum(axis=1))])
-            block = csr_matrix((scores[voted], labels[voted], pointer), shape=(labels.shape[0], self.n_labels))
-            block.sort_indices()
-            blocks.append(block)
-        return csr_matrix(sparse.vstack(blocks, format="csr"))
+    def decision_function(self, X: object, *, n_jobs: int | None = -1) -> csr_matrix:
+        """Return the scores of every label that has a vote, as CSR (m, L)."""
+        rows = as_rows(check_features(X, self.n_features))
+        threads = self._threads(n_jobs)
+        labels = self.Y.astype(np.float64)
+        blocks = [csr_matrix((0, self.n_labels))]
+        for first in range(0, rows.shape[0], BATCH):
+            batch = normalise(rows[first : first + BATCH])
+            voters, weights = self._voters(batch, threads)
+            cast = (voters >= 0) & (weights > 0)
+            pointer = np.concatenate([[0], np.cumsum(cast.sum(axis=1))])
+            votes = csr_matrix((weights[cast], voters[cast], pointer), shape=(len(voters), labels.shape[0]))
+            blocks.append(votes @ labels)  # (batch, L)
+            empty = np.flatnonzero(~_has_features(batch))
+            if len(empty):
+                blocks[-1] = blocks[-1] + self._by_frequency(empty, batch.shape[0])
+        scores = csr_matrix(sparse.vstack(blocks, format="csr"))
+        scores.sort_indices()
+        np.minimum(scores.data, 1.0, out=scores.data)
+        return scores
 
-    def predict(self, X: object, *, n_jobs: int | None = None) -> csr_matrix:
+    def predict(self, X: object, *, n_jobs: int | None = -1) -> csr_matrix:
         """Return the labels that score at least `threshold`, as an indicator CSR (m, L)."""
         scores = self.decision_function(X, n_jobs=n_jobs)
         scores.data = (scores.data >= self.settings["threshold"]).astype(np.int64)
@@ -110,7 +121,8 @@ class X1Model:
             arrays["zero_below"] = np.array([cluster.zero_below for cluster in learner.clusters], np.float64)
             for c, cluster in enumerate(learner.clusters):
                 arrays[f"{c}.members"] = cluster.members
-                arrays[f"{c}.points"] = cluster.points
+                sparse_points = np.count_nonzero(cluster.points) < SPARSE_SHARE * cluster.points.size
+                put_rows(arrays, f"{c}.points", csr_matrix(cluster.points) if sparse_points else cluster.points)
                 arrays[f"{c}.history"] = cluster.history
                 put_rows(arrays, f"{c}.weights", cluster.weights)
             parts[f"learner-{number:03d}"] = arrays
@@ -122,7 +134,7 @@ class X1Model:
     @classmethod
     def from_state(cls, settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> X1Model:
         """Return the model that `to_state` described; arrays may be memory maps and are not copied."""
-        check_state(settings, parts)
+        parameters = check_state(settings, parts)
         labels = parts["labels"]
         n = len(labels["indptr"]) - 1
         ones = np.ones(len(labels["indices"]), np.float32)
@@ -134,7 +146,7 @@ class X1Model:
                 Cluster(
                     members=arrays[f"{c}.members"],
                     weights=get_rows(arrays, f"{c}.weights"),
-                    points=arrays[f"{c}.points"],
+                    points=dense(get_rows(arrays, f"{c}.points")),
                     zero_below=float(zero_below),
                     history=arrays[f"{c}.history"],
                 )
@@ -142,7 +154,7 @@ class X1Model:
             ]
             learners.append(Learner(get_rows(arrays, "centroids"), clusters))
         index = FeatureIndex(get_rows(parts["index"], "postings")) if "index" in parts else None
-        return cls(settings["parameters"], settings["n_features"], Y, learners, index)
+        return cls(parameters, settings["n_features"], Y, learners, index)
 
     def _voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         settings = self.settings
@@ -150,9 +162,9 @@ class X1Model:
         found, shares = [], []
         with hold():
             for learner in self.learners:
-                ids, cosines = learner.find(rows, settings["n_probe"], count, threads)
+                ids, near = learner.find(rows, settings["vote_distance"], settings["n_probe"], count, threads)
                 found.append(ids)
-                shares.append(voter_weights(cosines, settings["vote_weight"], settings["vote_sharpness"]))
+                shares.append(voter_weights(near, settings["vote_weight"], settings["vote_sharpness"]))
             own = settings["feature_share"] if self.index is not None else 0.0
             shares = [share * ((1 - own) / len(self.learners)) for share in shares]
             if self.index is not None and own > 0:
@@ -162,7 +174,7 @@ class X1Model:
         return np.hstack(found), np.hstack(shares)
 
     def _threads(self, n_jobs: int | None) -> int:
-        return resolve_jobs(-1 if n_jobs is None else n_jobs)
+        return resolve_jobs(n_jobs)
 
     def _most_frequent(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         order = np.lexsort((np.arange(self.n_labels), -self.frequency))[:k]
@@ -172,11 +184,12 @@ class X1Model:
         scores[: len(order)] = self.frequency[order] / max(1, self.Y.shape[0])
         return labels, scores
 
-    def _most_labels(self) -> int:
-        """A bound on how many labels a point can get votes for."""
-        widest = np.sort(np.diff(self.Y.indptr))[::-1]
-        voters = min(self.settings["vote_neighbours"] * (len(self.learners) + 1), len(widest))
-        return int(min(self.n_labels, max(widest[:voters].sum(), 1)))
+    def _by_frequency(self, empty: np.ndarray, height: int) -> csr_matrix:
+        """Scores of the rows without features: each label's frequency. CSR (height, L), other rows empty."""
+        seen = np.flatnonzero(self.frequency)
+        shares = np.tile(self.frequency[seen] / max(1, self.Y.shape[0]), len(empty))
+        places = (np.repeat(empty, len(seen)), np.tile(seen, len(empty)))
+        return csr_matrix((shares, places), shape=(height, self.n_labels))
 
 
 def _has_features(rows: Rows) -> np.ndarray:

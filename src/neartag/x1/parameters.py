@@ -13,6 +13,7 @@ from neartag.errors import ParameterError
 SIMILARITIES = ("cosine", "inner")
 WEIGHTS = ("similarity", "uniform")
 STARTS = ("k-means++", "random")
+DISTANCES = ("cosine", "euclidean")
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,33 @@ PARAMETERS = (
     Parameter("centroid_entries", int, None, "largest entries kept of each centroid; None: all", 1, optional=True),
     Parameter("embedding_dim", int, 100, "dimension of the embeddings, L̂", 1),
     Parameter("svp_neighbours", int, 100, "label neighbours preserved for each point, n̄", 1),
-    Parameter("label_similarity", str, "cosine", "what makes label vectors neighbours", choices=SIMILARITIES),
+    Parameter(
+        "label_similarity",
+        str,
+        "cosine",
+        "what makes label vectors neighbours, in Ω (the paper: inner)",
+        choices=SIMILARITIES,
+    ),
     Parameter("svp_step", float, 1.0, "step size of SVP, η", 1e-6, 10),
     Parameter("svp_max_iter", int, 15, "steps of SVP at most", 1),
     Parameter("svp_tol", float, 1e-3, "SVP ends when its objective changes by less, relatively", 0),
     Parameter("l2", float, 1.0, "L2 penalty of the regressors, λ", 0),
     Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0),
     Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6),
-    Parameter("keep_weights", float, 1.0, "share of the regressors' largest weights kept", 1e-6, 1),
+    Parameter("admm_max_iter", int, 200, "rounds of ADMM at most, where l1 > 0", 1),
+    Parameter("admm_tol", float, 1e-3, "ADMM ends when both residuals are below this", 0),
+    Parameter(
+        "keep_weights",
+        float,
+        1.0,
+        "share of the largest weights of V kept (the original program: 1 − w_thresh)",
+        1e-6,
+        1,
+    ),
     Parameter("vote_neighbours", int, 20, "neighbours that vote, k of kNN", 1),
+    Parameter(
+        "vote_distance", str, "cosine", "what makes V·x near (the original program: euclidean)", choices=DISTANCES
+    ),
     Parameter("vote_weight", str, "similarity", "how neighbours are weighted (the paper: uniform)", choices=WEIGHTS),
     Parameter("vote_sharpness", float, 20.0, "a in the weight exp(a·(cos − 1))", 0),
     Parameter(

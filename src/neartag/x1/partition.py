@@ -79,10 +79,9 @@ def partition(
     assignment = _k_means(X, min(n_clusters, X.shape[0]), start, rng, threads)
     if max_size is not None:
         assignment = _split_large(X, assignment, max_size, start, rng, threads)
-    centroids: Rows = _means(X, assignment, int(assignment.max(initial=0)) + 1)
-    if centroid_entries is not None:
-        centroids = _largest_entries(centroids, centroid_entries)
-    return Partition(centroids, assignment)
+    if centroid_entries is None or centroid_entries >= X.shape[1]:
+        return Partition(_means(X, assignment, int(assignment.max(initial=0)) + 1), assignment)
+    return _truncated(X, assignment, centroid_entries, max_size, threads)
 
 
 def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.ndarray:
@@ -180,6 +179,19 @@ def _split_large(
         fresh = [cluster, *range(count - inside.max(), count)]
         waiting += [c for c in fresh if np.count_nonzero(assignment == c) > max_size]
     return assignment
+
+
+def _truncated(X: Rows, assignment: np.ndarray, entries: int, max_size: int | None, threads: int) -> Partition:
+    """Truncate the centroids, and let the points follow: trained and new ones must be routed by the same centroids.
+
+    Where that would overfill a cluster the points keep the place they had.
+    """
+    centroids = _largest_entries(_means(X, assignment, int(assignment.max(initial=0)) + 1), entries)
+    moved = route(X, centroids, 1, threads)[:, 0]
+    if max_size is not None and np.bincount(moved).max() > max_size:
+        return Partition(centroids, assignment)
+    left, moved = np.unique(moved, return_inverse=True)  # clusters that nobody follows are dropped
+    return Partition(csr_matrix(centroids[:, left]), moved.reshape(-1).astype(np.int32))
 
 
 def _largest_entries(centroids: np.ndarray, entries: int) -> csr_matrix:

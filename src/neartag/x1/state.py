@@ -35,10 +35,13 @@ def get_rows(arrays: dict[str, np.ndarray], name: str) -> Rows:
     return csr_matrix(pieces, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
 
 
-def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> None:
-    """Raise ValueError unless every array has its type and shape, and every number stays inside what it points into."""
-    known = {**parameters.DEFAULTS, **settings["parameters"]}
-    parameters.checked(known)
+def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
+    """Return the model's parameters, those it does not name at their defaults.
+
+    Raises ValueError unless every array has its type and shape, and every number stays inside what it points into.
+    """
+    known = {name: value for name, value in parameters.DEFAULTS.items() if name != "n_jobs"}
+    checked = parameters.checked({**known, **settings["parameters"]})
     n_features, n_labels = int(settings["n_features"]), int(settings["n_labels"])
     labels = parts["labels"]
     n = len(labels["indptr"]) - 1
@@ -46,18 +49,26 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
     if "index" in parts:
         dense = "postings" in parts["index"]
         _check_rows(parts["index"], "postings", *((n, n_features) if dense else (n_features, n)))
+    _require(int(settings["n_learners"]) >= 1, "there is no learner")
     for number in range(int(settings["n_learners"])):
         arrays = parts[f"learner-{number:03d}"]
-        clusters = len(arrays["zero_below"])
-        _check_rows(arrays, "centroids", n_features, clusters)
-        for c in range(clusters):
-            members, points = arrays[f"{c}.members"], arrays[f"{c}.points"]
+        levels = arrays["zero_below"]
+        _require(levels.dtype == np.float64 and levels.ndim == 1, "the learner's levels are not numbers")
+        _check_rows(arrays, "centroids", n_features, len(levels))
+        for c in range(len(levels)):
+            members, width = arrays[f"{c}.members"], _width(arrays, f"{c}.weights")
             _require(members.dtype == np.int32 and members.ndim == 1, f"members of cluster {c} are not row numbers")
             _require(_within(members, n), f"members of cluster {c} are not training points")
-            _require(points.dtype == np.float32 and points.ndim == 2, f"points of cluster {c} are not a float32 matrix")
-            _require(len(points) == len(members), f"cluster {c} has {len(members)} members but {len(points)} points")
             _require(arrays[f"{c}.history"].ndim == 1, f"cluster {c} has no history of SVP")
-            _check_rows(arrays, f"{c}.weights", n_features, points.shape[1])
+            _check_rows(arrays, f"{c}.weights", n_features, width)
+            _check_rows(arrays, f"{c}.points", len(members), width)
+    return checked
+
+
+def _width(arrays: dict[str, np.ndarray], name: str) -> int:
+    shape = arrays[name].shape if name in arrays else arrays[f"{name}.shape"]
+    _require(len(shape) == 2, f"{name} is not a matrix")
+    return int(shape[1])
 
 
 def _check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int) -> None:

@@ -8,6 +8,7 @@ where a cold start needs many.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,6 +60,7 @@ def svp(
     inner_tol: float = 0.0,
     seed: int = 0,
     threads: int = 1,
+    report: Callable[[int], None] | None = None,
 ) -> Embedding:
     """Return the embedding of a symmetric graph; stops when the objective changes by less than `tol`, relatively.
 
@@ -82,6 +84,8 @@ def svp(
         residual = pattern.residual(found.points)
         objective = pattern.norm(residual)
         found.objective.append(objective)
+        if report is not None:
+            report(1)
         if not objective <= DIVERGED * whole:
             raise ParameterError(f"SVP diverges with svp_step = {step:g}: choose a smaller one, such as 1")
         if abs(previous - objective) <= tol * previous:

@@ -15,10 +15,13 @@ from neartag.x1.parameters import WEIGHTS
 BLOCK_VALUES = 1 << 20
 
 
-def nearest(queries: np.ndarray, points: np.ndarray, count: int, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Return row numbers and cosines (m, count) of the points nearest to each query; both are rows of unit length.
+def nearest(
+    queries: np.ndarray, points: np.ndarray, count: int, threads: int = 1, *, offset: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return row numbers and inner products (m, count) of the points with the largest, less each point's `offset`.
 
-    Best first, ties to the lower row number; −1 and −inf where there are fewer points.
+    Of rows of unit length these are cosines. Best first, ties to the lower row number; −1 and −inf where there are
+    fewer points.
     """
     m = queries.shape[0]
     ids = np.empty((m, count), np.int32)
@@ -29,6 +32,8 @@ def nearest(queries: np.ndarray, points: np.ndarray, count: int, threads: int = 
         for first in range(start, stop, block):
             rows = slice(first, min(first + block, stop))
             similarity = queries[rows] @ points.T  # (block, N)
+            if offset is not None:
+                similarity -= offset
             kernels.row_top(similarity, ids[rows], cosines[rows], 0, len(similarity))
 
     run_ranges(part, m, threads)

@@ -1,15 +1,20 @@
-"""The kernel that reads the XMC text format: bytes into rows of labels and features.
+"""The kernels that read and write the XMC text format: bytes into rows of labels and features, and back.
 
-A decimal number is a whole number of at most 19 digits times a power of ten. Its double is off by a few units in
-the last place at most, so where both ends of that margin round to one float32, that float32 is the right one;
-where they do not (once in some ten million numbers) the caller settles it exactly.
+Reading: a decimal number is a whole number of at most 19 digits times a power of ten. Its double is off by a few units
+in the last place at most, so where both ends of that margin round to one float32, that float32 is the right one; where
+they do not (once in some ten million numbers) the caller settles it exactly.
+
+Writing: a value gets the fewest digits that surely read back as the same float32: those of a decimal just between two
+float32, which only the rule for ties decides, do not count.
 """
 
 # ruff: noqa: ANN001, ANN201 (a kernel has its types in its signature)
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from numba import float32, int32, int64, njit, types
+from numba import float32, int32, int64, njit, types, uint8
 
 # What is wrong at the position returned.
 FINE, BAD_LABEL, LABEL_RANGE, BAD_FEATURE, FEATURE_RANGE, BAD_VALUE, TOO_LARGE = range(7)
@@ -18,25 +23,33 @@ _TAB, _NEWLINE, _RETURN, _SPACE, _PLUS, _COMMA, _MINUS, _POINT, _ZERO, _NINE, _C
 _LOWER_E, _UPPER_E = b"eE"
 
 # float32 reaches from 1e-45 to 3e38; 19 digits before the smallest of them make 64.
-POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(65)])
+_POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(65)])
 # The product or quotient of three rounded numbers, and digits cut after the nineteenth: below 4 units of 2**-53.
 _MARGIN = 2.0**-50
 _MOST = 10**15  # ids and exponents stop growing here: larger ones are out of range anyway, and int64 holds
+
+# The most bytes that a pair (a space, 10 digits, a colon, 16 of a number) and a label (a comma, 10 digits) take.
+PAIR_BYTES, LABEL_BYTES = 28, 11
+_MOST_DIGITS = 9  # always enough for a float32
+# Numbers from 0.0001 to below 10^9 are written without an exponent.
+_SMALLEST_POINT, _LARGEST_POINT = -3, 9
 
 _BYTES = types.Array(types.uint8, 1, "C", readonly=True)
 _PARSE = types.UniTuple(int64, 5)(
     _BYTES, int64, int64, int64, int64[::1], int32[::1], int64[::1], int32[::1], float32[::1], int64[:, ::1]
 )
+_POINTERS, _IDS, _VALUES = (types.Array(kind, 1, "C", readonly=True) for kind in (int64, int32, float32))
+_RENDER = int64(_POINTERS, _IDS, _POINTERS, _IDS, _VALUES, int64, int64, uint8[::1])
 
 
 @njit
-def nearest_single(mantissa, exponent):
+def _sure_single(mantissa, exponent):
     """Return whether mantissa · 10^exponent is surely the float32 returned with it."""
     if mantissa == 0:
         return True, np.float32(0.0)
     if exponent < -64 or exponent > 64:
         return False, np.float32(0.0)
-    value = float(mantissa) * POWERS_OF_TEN[exponent] if exponent >= 0 else float(mantissa) / POWERS_OF_TEN[-exponent]
+    value = float(mantissa) * _POWERS_OF_TEN[exponent] if exponent >= 0 else float(mantissa) / _POWERS_OF_TEN[-exponent]
     low, high = np.float32(value * (1 - _MARGIN)), np.float32(value * (1 + _MARGIN))
     return low == high and high <= np.finfo(np.float32).max, high
 
@@ -95,7 +108,7 @@ def _decimal(buffer, position):
         power, position = _whole(buffer, position)
         seen = power >= 0
         exponent += sign * power
-    sure, value = nearest_single(mantissa, exponent)
+    sure, value = _sure_single(mantissa, exponent)
     return seen, sure, -value if negative else value, position
 
 
@@ -165,3 +178,97 @@ def parse_rows(
         label_pointers[row + 1] = label
         feature_pointers[row + 1] = pair
     return FINE, position, label, pair, doubtful
+
+
+@njit
+def _put_whole(out, position, number):
+    """Write a whole number and return where it ends."""
+    width, rest = 1, number // 10
+    while rest > 0:
+        width += 1
+        rest //= 10
+    for place in range(position + width - 1, position - 1, -1):
+        out[place] = _ZERO + number % 10
+        number //= 10
+    return position + width
+
+
+@njit
+def _shortest(value):
+    """Return the mantissa and the power of ten of the shortest decimal that reads as a positive float32."""
+    top = math.floor(math.log10(value))
+    mantissa, exponent = 0, 0
+    for digits in range(1, _MOST_DIGITS + 1):
+        exponent = top + 1 - digits
+        scaled = value / _POWERS_OF_TEN[exponent] if exponent >= 0 else value * _POWERS_OF_TEN[-exponent]
+        mantissa = int(np.rint(scaled))
+        sure, read = _sure_single(mantissa, exponent)
+        if sure and read == value:
+            break
+    while mantissa % 10 == 0:
+        mantissa //= 10
+        exponent += 1
+    return mantissa, exponent
+
+
+@njit
+def _put_value(out, position, value):
+    """Write a finite float32 and return where it ends."""
+    if math.copysign(1.0, value) < 0:
+        out[position] = _MINUS
+        position += 1
+    if value == 0:
+        return _put_whole(out, position, 0)
+    mantissa, exponent = _shortest(abs(float(value)))
+    end = _put_whole(out, position, mantissa)
+    digits = end - position
+    point = digits + exponent  # how many digits stand before the decimal point
+    if exponent >= 0 and point <= _LARGEST_POINT:
+        out[end : end + exponent] = _ZERO
+        return end + exponent
+    if 0 < point <= _LARGEST_POINT:
+        for place in range(end, position + point, -1):
+            out[place] = out[place - 1]
+        out[position + point] = _POINT
+        return end + 1
+    if _SMALLEST_POINT <= point <= 0:
+        lead = 2 - point  # "0." and the zeros after it
+        for place in range(end - 1, position - 1, -1):
+            out[place + lead] = out[place]
+        out[position : position + lead] = _ZERO
+        out[position + 1] = _POINT
+        return end + lead
+    if digits > 1:
+        for place in range(end, position + 1, -1):
+            out[place] = out[place - 1]
+        out[position + 1] = _POINT
+        end += 1
+    out[end] = _LOWER_E
+    end += 1
+    if point < 1:
+        out[end] = _MINUS
+        end += 1
+    if abs(point - 1) < 10:  # two digits at least, as C and Python write it
+        out[end] = _ZERO
+        end += 1
+    return _put_whole(out, end, abs(point - 1))
+
+
+@njit(_RENDER, cache=True, nogil=True)
+def render_rows(label_pointers, label_ids, feature_pointers, feature_ids, values, first, last, out):
+    """Write rows `first` to `last` into `out`, which has room for them, and return the number of bytes."""
+    position = 0
+    for row in range(first, last):
+        for place in range(label_pointers[row], label_pointers[row + 1]):
+            if place > label_pointers[row]:
+                out[position] = _COMMA
+                position += 1
+            position = _put_whole(out, position, label_ids[place])
+        for place in range(feature_pointers[row], feature_pointers[row + 1]):
+            out[position] = _SPACE
+            position = _put_whole(out, position + 1, feature_ids[place])
+            out[position] = _COLON
+            position = _put_value(out, position + 1, values[place])
+        out[position] = _NEWLINE
+        position += 1
+    return position

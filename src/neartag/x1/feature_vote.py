@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from neartag import kernels
-from neartag.rows import Rows, parts, transpose
+from neartag.rows import Rows, dense, parts, transpose
 from neartag.threads import run_ranges
 from neartag.x1.vote import nearest
 
@@ -34,8 +34,7 @@ class FeatureIndex:
     def find(self, X: Rows, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the training rows with the largest cosine to each row of X, and the cosines (m, count), best first."""
         if not sparse.issparse(self.postings):
-            dense = X.toarray() if sparse.issparse(X) else X
-            ids, cosines = nearest(dense, self.postings, count, threads)
+            ids, cosines = nearest(dense(X), self.postings, count, threads)
             # As in the sparse index: who shares nothing with a point does not vote on it.
             ids[cosines == 0], cosines[cosines == 0] = -1, -np.inf
             return ids, cosines
