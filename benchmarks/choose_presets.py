@@ -76,7 +76,9 @@ def search(name: str, seed: int, count: int) -> None:
         for values in itertools.product(*grid.values()):
             settings = dict(zip(grid, values, strict=True))
             start = time.process_time()
-            classifier = X1Classifier(**{"n_learners": 1, "n_clusters": 1, **settings}).fit(X_train, Y[train])
+            classifier = X1Classifier(**{"n_learners": 1, "n_clusters": 1, "embedding_dim": 100, **settings}).fit(
+                X_train, Y[train]
+            )
             seconds = time.process_time() - start
             for choice in itertools.product(*votes.values()):
                 vote = dict(zip(votes, choice, strict=True))

@@ -535,3 +535,41 @@ def test_progress_is_told_of_every_cluster():
     with joblib.parallel_config(backend="loky"):  # other processes cannot tell of their steps, only of their end
         small_model(n_jobs=2).fit(problem().X, problem().Y, progress=progress)
     assert (progress.total, progress.done) == (clusters, steps + clusters)
+
+
+def test_progress_may_be_asked_for_with_a_word(capsys):
+    small_model().fit(problem().X, problem().Y, progress=True)  # too quick to show anything, but no error
+    assert capsys.readouterr().out == ""
+
+
+def test_training_without_any_label_is_warned_of():
+    data = problem()
+    with pytest.warns(UserWarning, match="no training point has a label"):
+        model = small_model(n_learners=1, n_clusters=1).fit(data.X, 0 * data.Y)
+    assert (model.predict_topk(data.X_new, 2)[0] == -1).all()
+
+
+def test_hardly_any_points_to_a_cluster_are_warned_of():
+    data = problem()
+    with pytest.warns(UserWarning, match="n_clusters = 100 leaves fewer than 10 of the 240 points"):
+        small_model(n_learners=1, n_clusters=100).fit(data.X, data.Y)
+
+
+def test_a_fitted_classifier_can_be_saved_as_it_is(tmp_path):
+    from neartag import store
+
+    data = problem()
+    model = small_model().fit(data.X, data.Y)
+    store.save(model, tmp_path / "model")
+    again = store.load(tmp_path / "model").model
+    assert np.array_equal(again.predict_topk(data.X_new, 5)[0], model.predict_topk(data.X_new, 5)[0])
+    with pytest.raises(ParameterError, match="X1Classifier cannot be saved"):
+        store.save(small_model(), tmp_path / "other")
+
+
+def test_a_model_says_what_it_is_in_a_line():
+    data = problem()
+    said = repr(small_model().fit(data.X, data.Y).model_)
+    assert "240 points" in said
+    assert "\n" not in said
+    assert len(said) < 150

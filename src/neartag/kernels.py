@@ -7,10 +7,10 @@ handed in as they are. A test holds each kernel against the plain numpy line tha
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit, types
+from numba import types
+
+from neartag.jit import kernel
 
 _float = types.float32
 _id = types.int32
@@ -22,11 +22,9 @@ def _read(dtype: types.Type, ndim: int = 1) -> types.Array:
 
 _pointer, _ids, _values = _read(types.int64), _read(_id), _read(_float)
 _matrix = _read(_float, 2)
-_fast: Any = {"nogil": True, "cache": True, "fastmath": True}
-_exact: Any = {"nogil": True, "cache": True}
 
 
-@njit(types.void(_pointer, _ids, _values, _matrix, _float[:, ::1], types.int64, types.int64), **_fast)
+@kernel(types.void(_pointer, _ids, _values, _matrix, _float[:, ::1], types.int64, types.int64), fastmath=True)
 def sparse_times_dense(indptr, indices, data, dense, out, start, stop):  # noqa: ANN001, ANN201
     """out[start:stop] = S[start:stop] @ dense, S in CSR."""
     width = dense.shape[1]
@@ -48,7 +46,7 @@ def sparse_times_dense(indptr, indices, data, dense, out, start, stop):  # noqa:
             position += 1
 
 
-@njit(types.void(_pointer, _ids, _values, _pointer, _ids, _values, _float[:, ::1], types.int64, types.int64), **_exact)
+@kernel(types.void(_pointer, _ids, _values, _pointer, _ids, _values, _float[:, ::1], types.int64, types.int64))
 def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out, start, stop):  # noqa: ANN001, ANN201
     """out[start:stop] = (S @ W)[start:stop] as a dense block, S and W in CSR."""
     for i in range(start, stop):
@@ -60,9 +58,8 @@ def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out,
                 out[i, w_indices[q]] += value * w_data[q]
 
 
-@njit(
+@kernel(
     types.void(_pointer, _ids, _values, _pointer, _ids, _values, types.float64[:, ::1], types.int64, types.int64),
-    **_exact,
 )
 def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop):  # noqa: ANN001, ANN201
     """Lower triangle of (Sᵀ S)[start:stop] into `out`, given S and its transpose, both in CSR with sorted rows."""
@@ -75,9 +72,9 @@ def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop): 
                 out[f, indices[q]] += value * data[q]
 
 
-@njit(
+@kernel(
     types.void(_pointer, _ids, _pointer, _values, _matrix, _float[::1], types.int64, types.int64),
-    **_fast,
+    fastmath=True,
 )
 def pattern_residual(indptr, indices, mirror, target, factor, out, start, stop):  # noqa: ANN001, ANN201
     """out = target − (factor @ factor.T) on a symmetric CSR pattern; mirror[p] is where entry p's transpose stands."""
@@ -95,7 +92,7 @@ def pattern_residual(indptr, indices, mirror, target, factor, out, start, stop):
             out[mirror[p]] = value
 
 
-@njit(types.void(types.float32[::1], types.int64, types.int64), **_exact)
+@kernel(types.void(types.float32[::1], types.int64, types.int64))
 def _move_largest(values, count, wanted):  # noqa: ANN001
     """Reorder values[:count] so that its `wanted` largest stand first (quickselect, median of three)."""
     low, high = 0, count - 1
@@ -124,11 +121,10 @@ def _move_largest(values, count, wanted):  # noqa: ANN001
             return
 
 
-@njit(
+@kernel(
     types.void(
         _pointer, _ids, _pointer, _ids, _values, types.int64, _id[:, ::1], _float[:, ::1], types.int64, types.int64
     ),
-    **_exact,
 )
 def label_neighbours(indptr, indices, t_indptr, t_indices, scale, wanted, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
     """For rows of a label matrix, the `wanted` rows with the largest ⟨yᵢ, yⱼ⟩·scaleᵢ·scaleⱼ; −1 where fewer overlap.
@@ -188,7 +184,7 @@ def label_neighbours(indptr, indices, t_indptr, t_indices, scale, wanted, out_id
             overlap[touched[p]] = 0.0
 
 
-@njit(types.void(_matrix, _id[:, ::1], _float[:, ::1], types.int64, types.int64), **_exact)
+@kernel(types.void(_matrix, _id[:, ::1], _float[:, ::1], types.int64, types.int64))
 def row_top(similarities, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
     """The largest entries of each row, best first, ties to the lower column; −1 and −inf where the row is shorter."""
     wanted = out_ids.shape[1]
@@ -212,7 +208,7 @@ def row_top(similarities, out_ids, out_values, start, stop):  # noqa: ANN001, AN
             out_ids[i, slot] = -1
 
 
-@njit(
+@kernel(
     types.void(
         _pointer,
         _ids,
@@ -225,7 +221,6 @@ def row_top(similarities, out_ids, out_values, start, stop):  # noqa: ANN001, AN
         types.int64,
         types.int64,
     ),
-    **_exact,
 )
 def vote_top(indptr, indices, voters, weights, frequency, n_labels, out_ids, out_scores, start, stop):  # noqa: ANN001, ANN201
     """Sum each voter's weight over its labels and keep the best; ties to the more frequent label, then the lower id.
@@ -278,7 +273,7 @@ def vote_top(indptr, indices, voters, weights, frequency, n_labels, out_ids, out
             out_scores[i, slot] = 0.0
 
 
-@njit(types.int64(types.float32, types.int32, types.int64, _id[::1], _float[::1]), **_exact)
+@kernel(types.int64(types.float32, types.int32, types.int64, _id[::1], _float[::1]))
 def _insert(value, row, filled, ids, values):  # noqa: ANN001
     """Put a row into a list of the best, best first, ties to the lower row; returns how many the list then has."""
     wanted = ids.shape[0]
@@ -295,7 +290,7 @@ def _insert(value, row, filled, ids, values):  # noqa: ANN001
     return min(filled + 1, wanted)
 
 
-@njit(
+@kernel(
     types.void(
         _pointer,
         _ids,
@@ -309,7 +304,6 @@ def _insert(value, row, filled, ids, values):  # noqa: ANN001
         types.int64,
         types.int64,
     ),
-    **_exact,
 )
 def sparse_top(indptr, indices, data, t_indptr, t_indices, t_data, n, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
     """The largest entries of each row of Q @ Pᵀ, Q in CSR and Pᵀ (d, n) in CSR; entries that are zero never count.

@@ -11,10 +11,11 @@ from neartag.errors import ParameterError
 
 # Chosen on held-out fifths of the training data.
 _CHOSEN: dict[str, dict[str, Any]] = {
-    "bibtex": {"n_learners": 1, "n_clusters": 1, "l2": 2.0, "feature_share": 0.2},
+    "bibtex": {"n_learners": 1, "n_clusters": 1, "embedding_dim": 100, "l2": 2.0, "feature_share": 0.2},
     "delicious": {
         "n_learners": 1,
         "n_clusters": 1,
+        "embedding_dim": 100,
         "svp_neighbours": 200,
         "l2": 3.0,
         "vote_neighbours": 80,
@@ -24,6 +25,7 @@ _CHOSEN: dict[str, dict[str, Any]] = {
     "mediamill": {
         "n_learners": 1,
         "n_clusters": 1,
+        "embedding_dim": 100,
         "l2": 1e-3,
         "vote_neighbours": 60,
         "vote_sharpness": 40.0,

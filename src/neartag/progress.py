@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from neartag.errors import ParameterError
 
-BAR_DELAY, LINES_DELAY, LINES_INTERVAL = 1.0, 2.0, 5.0  # seconds: of work before a bar or a line, and between lines
+BAR_DELAY, LINES_DELAY, LINES_INTERVAL = 1.0, 1.0, 5.0  # seconds: of work before a bar or a line, and between lines
 
 
 class Progress:
@@ -79,15 +79,20 @@ class Lines(_Shown):
 
     def __init__(self, stream: TextIO | None = None, *, delay: float = LINES_DELAY, interval: float = LINES_INTERVAL):
         super().__init__(delay, stream)
-        self._interval, self._next = interval, 0.0
+        self._interval, self._next, self._last = interval, 0.0, ""
 
     def _draw(self, moment: str) -> None:
         now = time.monotonic()
         if moment != "step" or now >= self._next:
             self._next = now + self._interval
-            done = f"{self._done}" if self._total is None else f"{self._done}/{self._total}"
-            words = [f"{self._description}: {done} after {now - self._begun:.0f} s", self._note]
-            print(*filter(None, words), sep=", ", file=self._target or sys.stderr, flush=True)
+            # Work of unknown length counts nothing, and then says only how long it has taken.
+            done = "" if self._total is None and not self._done else f" {self._done}"
+            done += f"/{self._total}" if self._total is not None else ""
+            words = [f"{self._description}:{done} after {now - self._begun:.0f} s", self._note]
+            line = ", ".join(filter(None, words))
+            if line != self._last:  # the end often comes with nothing new to tell
+                print(line, file=self._target or sys.stderr, flush=True)
+            self._last = line
 
 
 class Bar(_Shown):

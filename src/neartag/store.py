@@ -84,6 +84,9 @@ def save(
 ) -> None:
     """Store the model in the folder in place of the one there; whatever goes wrong, the folder holds one of the two."""
     place = Path(folder)
+    model = getattr(model, "model_", model)  # a fitted estimator is saved as what it learned
+    if not hasattr(model, "kind"):
+        raise ParameterError(f"{type(model).__name__} cannot be saved: give a fitted classifier or its model_")
     _known(KINDS, model.kind, "kind")
     wrong = _miscounted(model, label_names, point_names)
     if wrong:

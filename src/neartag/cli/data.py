@@ -5,6 +5,7 @@ Heavy imports stand inside the functions: `neartag --help` reads this file.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tempfile
@@ -55,19 +56,32 @@ def load_points(data: str, part: str, stored: StoredModel) -> tuple[csr_matrix, 
 def load_rows(data: str, stored: StoredModel, *, plain_text: bool = False) -> csr_matrix:
     """Return feature rows to predict for; labels, if there are any, are not looked at.
 
-    Standard input and, with `plain_text`, files are lines of text; standard input for a model that was not trained on
-    texts is lines in the XMC format, with or without its header.
+    Standard input and, with `plain_text`, files are lines of text, or of JSON objects with a text; standard input for
+    a model that was not trained on texts is lines in the XMC format, with or without its header.
     """
     if plain_text or (data == STDIN and stored.features is not None):
         content = sys.stdin.buffer.read() if data == STDIN else Path(data).read_bytes()
         lines = [line.removesuffix(b"\r").decode(errors="replace") for line in content.split(b"\n")]
-        return _text_rows(Texts(lines[: -1 if not lines[-1] else None], []), data, stored)
+        texts = [_text_of(line) for line in lines[: -1 if not lines[-1] else None]]
+        return _text_rows(Texts(texts, []), data, stored)
     if data == STDIN:
         return _read_xmc_lines(sys.stdin.buffer.read(), stored)
     found = read(data, "test", labelled=False)
     if isinstance(found, Texts):
         return _text_rows(found, data, stored)
     return _columns(found.X, stored.model.n_features, "features", data)
+
+
+def _text_of(line: str) -> str:
+    """Return the text of a line, which may be a JSON object that has one: its labels must not be read as words."""
+    if not line.lstrip().startswith("{"):
+        return line
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return line
+    text = found.get("text") if isinstance(found, dict) else None
+    return text if isinstance(text, str) else line
 
 
 def _text_rows(found: Texts, data: str, stored: StoredModel) -> csr_matrix:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,10 +25,10 @@ SENTENCES = (
 )
 NEXT = (
     ("The model is in", "{model}"),
-    ("Tag your own words:", 'echo "draw a map of the stars" | neartag predict {model} - --scores'),
-    ("Measure it:", "neartag evaluate {model} debian"),
-    ("Look inside:", "neartag inspect {model}"),
-    ("Train your own:", "neartag train DATA MODEL   (neartag train --help)"),
+    ("Tag your own words:", 'echo "draw a map of the stars" | {neartag} predict {model} - --scores'),
+    ("Measure it:", "{neartag} evaluate {model} debian"),
+    ("Look inside:", "{neartag} inspect {model}"),
+    ("Train your own:", "{neartag} train DATA MODEL   ({neartag} train --help)"),
 )
 
 
@@ -82,4 +85,10 @@ def show(report: dict[str, Any]) -> None:
         headings = ["tag", "score", "packages that voted for it"]
         output.show_table(headings, rows, title=f"“{example['text']}”", words=(0, 2))
     print()
-    output.show_pairs([(about, command.format(model=report["model"])) for about, command in NEXT])
+    output.show_pairs([(about, command.format(model=report["model"], neartag=_own_name())) for about, command in NEXT])
+
+
+def _own_name() -> str:
+    """Return how the command can be typed here: by its name, or by its path where that is not on the search path."""
+    called = Path(sys.argv[0])
+    return os.path.relpath(called) if called.name == "neartag" and not shutil.which("neartag") else "neartag"

@@ -65,9 +65,8 @@ def evaluate(
     batches = [labels for labels, _ in predicted(stored.model, X, max(CUTS), jobs, progress)]
     seconds = usage.measured()["seconds"]
     labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
-    constants = {"a": propensity_a, "b": propensity_b}
-    scores = metrics.evaluate(labels, Y, ks=CUTS, Y_train=Y_train, **constants)
-    bands = metrics.by_frequency(labels, Y, Y_train, CUTS, **constants)
+    scores = metrics.evaluate(labels, Y, ks=CUTS, Y_train=Y_train, a=propensity_a, b=propensity_b)
+    bands = metrics.by_frequency(labels, Y, Y_train, CUTS, a=propensity_a, b=propensity_b)
     report = {"points": X.shape[0], "seconds": seconds, "metrics": scores, "by_frequency": bands}
     if as_json:
         output.show_json(report)

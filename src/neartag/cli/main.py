@@ -47,7 +47,7 @@ class Commands(TyperGroup):
             except NeartagError as error:
                 _fail(str(error))
             except (KeyboardInterrupt, typer.Abort):
-                sys.exit(INTERRUPTED)
+                status = INTERRUPTED
             except BrokenPipeError:
                 _drop_output()
                 sys.exit(1)
@@ -57,6 +57,8 @@ class Commands(TyperGroup):
                 if error.filename is None:  # what has no name is, as far as we write without one, standard output
                     _drop_output()
                 _fail(f"{error.filename or 'standard output'}: {error.strerror}")
+        if status == INTERRUPTED:  # newer versions of typer give this status themselves
+            print("interrupted", file=sys.stderr)
         sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -13,6 +13,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Jobs, Model, Quiet
+from neartag.errors import ParameterError
 
 if TYPE_CHECKING:
     from neartag.progress import Progress
@@ -46,14 +47,15 @@ def predict(
 
     The best label comes first. Labels are names, or ids where the model has no names, separated by tabs; with --scores
     each is LABEL:SCORE, the score (from 0 to 1) being what follows the last colon. In a name, \\, \t, \n and \r stand
-    for a backslash, a tab and line breaks. A point for which no label has votes gets an empty line. Labels in INPUT
-    are ignored.
+    for a backslash, a tab and line breaks. A point that has nothing the model knows, such as a text of unknown words,
+    gets the most frequent labels, scored by how frequent they are. Labels in INPUT are ignored.
     """
     from neartag import store
     from neartag.cli.data import load_rows
     from neartag.x1.validation import check_count
 
     check_count("-k", k)
+    _refuse_own_files(target, source, model)
     progress = output.progress(quiet)
     with _opened(target) as stream:  # first, so that a file that cannot be written is found out at once
         with progress.start(None, f"loading {model}"):
@@ -61,6 +63,7 @@ def predict(
         with progress.start(None, f"reading {source}"):
             rows = load_rows(source, stored, plain_text=text)
         names = stored.label_names
+        k = min(k, stored.model.n_labels)
         for labels, shares in predicted(stored.model, rows, k, jobs, progress):
             for ids, values in zip(labels.tolist(), shares.tolist(), strict=True):
                 found = [(label, share) for label, share in zip(ids, values, strict=True) if label >= 0]
@@ -88,6 +91,15 @@ def _text(found: list[tuple[int, float]], names: list[str] | None, scores: bool)
 def _json(found: list[tuple[int, float]], names: list[str] | None) -> str:
     labels = [label if names is None else names[label] for label, _ in found]
     return output.json_line({"labels": labels, "scores": [share for _, share in found]})
+
+
+def _refuse_own_files(target: str | None, source: str, model: str) -> None:
+    """Raise ParameterError where the output would destroy what it is made from."""
+    if target is None or not Path(target).exists():
+        return
+    place = Path(target).resolve()
+    if place == Path(source).resolve() or Path(model).resolve() in place.parents:
+        raise ParameterError(f"--output {target} would replace a file that is read here: name another")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from neartag import presets
 from neartag.cli import output
 from neartag.cli.options import AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.sources import HELP
@@ -20,7 +21,11 @@ def train(
     data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its train part.")],
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder to save the model in.")],
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Settings chosen for a data set; options given override them.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Settings chosen for a data set: {', '.join(presets.names())}. Options given override them.",
+        ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in the folder.")] = False,
     as_json: AsJson = False,
@@ -50,6 +55,7 @@ def train(
         classifier.fit(dataset.X, dataset.Y, progress=progress)
     cost = usage.measured()
     with progress.start(None, f"saving {model}"):
+        check_place(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
         names = {"label_names": dataset.label_names, "point_names": dataset.point_names}
         store.save(classifier.model_, model, features=features, **names)
     sizes = {"points": dataset.n_points, "features": dataset.n_features, "labels": dataset.n_labels}
@@ -63,8 +69,6 @@ def choose_settings(preset: str | None, given: dict[str, str | None]) -> dict[st
     settings = read_settings(given)
     if preset is None:
         return settings
-    from neartag import presets
-
     return {**presets.get(preset), **settings}
 
 

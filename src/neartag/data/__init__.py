@@ -26,3 +26,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'neartag.data' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names before they are imported."""
+    return sorted([*globals(), *__all__])

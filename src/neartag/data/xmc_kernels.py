@@ -16,6 +16,8 @@ import math
 import numpy as np
 from numba import float32, int32, int64, njit, types, uint8
 
+from neartag.jit import kernel
+
 # What is wrong at the position returned.
 FINE, BAD_LABEL, LABEL_RANGE, BAD_FEATURE, FEATURE_RANGE, BAD_VALUE, TOO_LARGE = range(7)
 
@@ -112,7 +114,7 @@ def _decimal(buffer, position):
     return seen, sure, -value if negative else value, position
 
 
-@njit(_PARSE, cache=True, nogil=True)
+@kernel(_PARSE)
 def parse_rows(
     buffer,
     start,
@@ -254,7 +256,7 @@ def _put_value(out, position, value):
     return _put_whole(out, end, abs(point - 1))
 
 
-@njit(_RENDER, cache=True, nogil=True)
+@kernel(_RENDER)
 def render_rows(label_pointers, label_ids, feature_pointers, feature_ids, values, first, last, out):
     """Write rows `first` to `last` into `out`, which has room for them, and return the number of bytes."""
     position = 0

@@ -43,7 +43,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         cluster_start: str = "k-means++",
         n_probe: int = 1,
         centroid_entries: int | None = None,
-        embedding_dim: int = 100,
+        embedding_dim: int = 200,
         svp_neighbours: int = 100,
         label_similarity: str = "cosine",
         svp_step: float = 1.0,
@@ -91,8 +91,11 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, Y: Any, *, progress: Progress | None = None) -> X1Classifier:
-        """Learn from feature rows X (n, d) and their indicator rows Y (n, L); returns the classifier itself."""
+    def fit(self, X: Any, Y: Any, *, progress: Progress | bool = False) -> X1Classifier:
+        """Learn from feature rows X (n, d) and their indicator rows Y (n, L); returns the classifier itself.
+
+        `progress=True` shows a bar on a terminal and lines elsewhere.
+        """
         settings = parameters.checked(self.get_params())
         X, Y = check_training(X, Y)
         rows = normalise(as_rows(X))
@@ -101,7 +104,9 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         # How many cores trained a model is no property of the model.
         del settings["n_jobs"]
         jobs = resolve_jobs(self.n_jobs)
-        progress = progress or choose("silent")
+        if isinstance(progress, bool):
+            progress = choose("auto" if progress else "silent")
+        _warn_of_oddities(rows.shape[0], clusters_wanted, Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with hold():
             learners = train(rows, Y, settings, jobs, progress)
@@ -159,6 +164,9 @@ X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + "".join(
     for each in parameters.PARAMETERS
 )
 
+# Clusters of fewer points on average hold nobody to vote.
+FEW_POINTS = 10
+
 PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "feature_share", "threshold")
 
 
@@ -204,6 +212,17 @@ def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progre
         Learner(found.centroids, [trained[number, cluster] for cluster in range(found.n_clusters)])
         for number, found in enumerate(partitions)
     ]
+
+
+def _warn_of_oddities(n: int, clusters: int, Y: csr_matrix) -> None:
+    if Y.nnz == 0:
+        warnings.warn("no training point has a label: nothing will ever be predicted", UserWarning, stacklevel=3)
+    if clusters > 1 and n < FEW_POINTS * clusters:
+        warnings.warn(
+            f"n_clusters = {clusters} leaves fewer than {FEW_POINTS} of the {n} points to a cluster: choose fewer",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _partitions(

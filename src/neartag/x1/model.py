@@ -23,7 +23,7 @@ SPARSE_SHARE = 0.5
 BATCH = 8192
 
 
-@dataclass
+@dataclass(repr=False)
 class X1Model:
     """Learners over one set of labelled training points."""
 
@@ -51,6 +51,14 @@ class X1Model:
         """Number of labels, those never seen in training included."""
         return int(self.Y.shape[1])
 
+    def __repr__(self) -> str:
+        """Say in a line what was trained."""
+        clusters = sum(len(learner.clusters) for learner in self.learners)
+        return (
+            f"X1Model({self.n_points} points, {self.n_features} features, {self.n_labels} labels; "
+            f"{len(self.learners)} learners, {clusters} clusters)"
+        )
+
     def neighbours(self, X: object, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
         """Return who votes on each row of X: training row numbers and shares (m, voters · vote_neighbours).
 
@@ -69,14 +77,16 @@ class X1Model:
         check_count("k", k)
         rows = as_rows(check_features(X, self.n_features))
         m = rows.shape[0]
-        labels = np.empty((m, k), np.int32)
-        scores = np.empty((m, k), np.float64)
+        labels = np.full((m, k), -1, np.int32)
+        scores = np.zeros((m, k))
+        most = min(k, self.n_labels)
         threads = self._threads(n_jobs)
         for first in range(0, m, BATCH):
             batch = normalise(rows[first : first + BATCH])
             part = slice(first, first + batch.shape[0])
             voters, weights = self._voters(batch, threads)
-            labels[part], scores[part] = vote(self.Y, voters, weights, self.frequency, k, threads)
+            found = vote(self.Y, voters, weights, self.frequency, most, threads)
+            labels[part, :most], scores[part, :most] = found
         empty = ~_has_features(rows)
         if empty.any():
             labels[empty], scores[empty] = self._most_frequent(k)

@@ -79,7 +79,7 @@ PARAMETERS = (
     Parameter("cluster_start", str, "k-means++", "how k-means starts (the original program: random)", choices=STARTS),
     Parameter("n_probe", int, 1, "nearest clusters searched for a point (the paper: 1)", 1),
     Parameter("centroid_entries", int, None, "largest entries kept of each centroid; None: all", 1, optional=True),
-    Parameter("embedding_dim", int, 100, "dimension of the embeddings, L̂", 1),
+    Parameter("embedding_dim", int, 200, "dimension of the embeddings, L̂ (the paper: 100, 50 on large sets)", 1),
     Parameter("svp_neighbours", int, 100, "label neighbours preserved for each point, n̄", 1),
     Parameter(
         "label_similarity",
@@ -113,7 +113,7 @@ PARAMETERS = (
     Parameter(
         "feature_share", float, 0.25, "share of the vote for neighbours by the features themselves (the paper: 0)", 0, 1
     ),
-    Parameter("threshold", float, 0.5, "score from which `predict` gives a label", 0, 1),
+    Parameter("threshold", float, 0.5, "score from which X1Classifier.predict gives a label", 0, 1),
     Parameter("random_state", int, 0, "seed; the same seed gives the same model", 0, 2**32 - 1, optional=True),
     Parameter("n_jobs", int, -1, "cores used; -1: all", optional=True),
 )

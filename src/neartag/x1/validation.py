@@ -101,7 +101,8 @@ def _as_array(values: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise ParameterError(f"{name} must be a matrix, rows of equal length: {error}") from None
+        hint = "; for lists of labels use sklearn.preprocessing.MultiLabelBinarizer" if name == "Y" else ""
+        raise ParameterError(f"{name} must be a matrix, rows of equal length: {error}{hint}") from None
 
 
 def check_count(name: str, value: object, low: int = 1) -> None:

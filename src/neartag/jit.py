@@ -1,0 +1,26 @@
+"""How kernels are compiled: once, for the types named, kept on disk where there is a place for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def kernel(signature: Any, *, fastmath: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles a function for a signature; it releases the GIL and is cached on disk.
+
+    Where neither the package's folder nor the user's cache folder can be written, as in many containers, numba
+    refuses to cache; it is then compiled anew in each process, which takes some seconds. NUMBA_CACHE_DIR names a place.
+    """
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        try:
+            return njit(signature, nogil=True, cache=True, fastmath=fastmath)(function)
+        except RuntimeError as error:
+            if "cannot cache" not in str(error):
+                raise
+            return njit(signature, nogil=True, fastmath=fastmath)(function)
+
+    return compiled
