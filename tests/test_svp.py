@@ -238,3 +238,13 @@ def test_a_step_so_long_that_it_diverges_is_named(n, dim):
     except ParameterError as error:
         found, said = None, str(error)
     assert np.isfinite(found.points).all() if found else "svp_step" in said
+
+
+@pytest.mark.parametrize(("entries", "dim"), [(1, 100), (3, 50), (10, 5), (10, 100)])
+def test_a_graph_that_is_soon_met_is_met_exactly(entries, dim):
+    # Once all of it is explained the residual is rounding noise, which must not be taken for a direction.
+    places = np.random.default_rng(entries).choice(400, entries, replace=False)
+    graph = csr_matrix((np.ones(entries, np.float32), (places, places)), shape=(400, 400))
+    found = svp(graph, dim, max_iter=30, tol=0)
+    assert found.objective[-1] == pytest.approx(0, abs=1e-6)  # unit vectors meet a diagonal of ones in any dimension
+    assert np.isfinite(found.points).all()

@@ -28,6 +28,9 @@ EARLY_STEPS = 8
 SMALL = 3
 # A direction whose squared length is below this share of the longest is rounding noise in float32.
 DEPENDENT = 1e-9
+# So is a residual whose square is below this share of the matrix's own: where the graph has a lower rank than dim,
+# nothing else is left, and noise made orthonormal would be taken for directions of the matrix.
+NOISE = 1e-12
 NORM_BLOCK = 1024
 # Rounding drifts the vectors from orthonormality by some 1e-6 a step: in long runs it is taken out now and then.
 TIDY_EVERY = 25
@@ -163,8 +166,11 @@ def _project_block(
         error = image - tall_times(vectors, small, threads)
         if np.linalg.norm(error) <= inner_tol * np.linalg.norm(small):
             break
+        error = error / np.float32(max(np.linalg.norm(small), np.finfo(np.float32).tiny))
         extra = error if direction is None else np.hstack([error, direction])
         fresh = _orthonormal_beyond(vectors, extra, threads)  # (n, ≤ 2·dim)
+        if not fresh.shape[1]:
+            break
         fresh_image = apply(fresh)
         corner = inner(vectors, fresh_image, threads)
         whole = np.block([[small, corner], [corner.T, inner(fresh, fresh_image, threads)]])
@@ -191,14 +197,17 @@ def _orthonormal_beyond(vectors: np.ndarray, extra: np.ndarray, threads: int) ->
     """Orthonormal columns that span what `extra` adds to the span of `vectors`.
 
     Through the small Gram matrix, all in matrix products; directions that rounding could not tell from zero are left
-    out. Two passes: in float32 the first leaves small directions neither orthogonal nor of unit length.
+    out. Three passes: in float32 the first leaves small directions neither orthogonal nor of unit length, and what
+    loses most of its length to the vectors a second time was noise.
     """
-    for _ in range(2):
-        squares, turn = eigh(inner(extra, extra, threads).astype(np.float64))
-        real = squares > DEPENDENT * max(squares.max(initial=0.0), np.finfo(np.float32).tiny)
-        extra = tall_times(extra, (turn[:, real] / np.sqrt(squares[real])).astype(np.float32), threads)
+    least = NOISE
+    for _ in range(3):
         extra = extra - tall_times(vectors, inner(vectors, extra, threads), threads)
-    return extra / np.maximum(np.linalg.norm(extra, axis=0), np.finfo(np.float32).tiny)
+        squares, turn = eigh(inner(extra, extra, threads).astype(np.float64))
+        real = squares > max(least, DEPENDENT * squares.max(initial=0.0))
+        extra = tall_times(extra, (turn[:, real] / np.sqrt(squares[real])).astype(np.float32), threads)
+        least = 0.25  # by now a real direction is of unit length
+    return extra
 
 
 def _tidy(vectors: np.ndarray, threads: int) -> np.ndarray:
