@@ -573,3 +573,13 @@ def test_a_model_says_what_it_is_in_a_line():
     assert "240 points" in said
     assert "\n" not in said
     assert len(said) < 150
+
+
+@pytest.mark.parametrize("column", [150, 2_000_000_000, -1])
+def test_columns_that_do_not_exist_are_refused(column):
+    data = problem()
+    model = small_model().fit(data.X, data.Y)
+    wrong = csr_matrix((np.ones(1, np.float32), np.array([0]), np.array([0, 1])), shape=(1, 150))
+    wrong.indices = np.array([column], np.int32)
+    with pytest.raises(ParameterError, match="ids count from 0"):
+        model.predict_topk(wrong)

@@ -20,6 +20,7 @@ def check_features(X: Any, n_features: int | None = None, name: str = "X") -> An
         if X.ndim != 2:
             raise ParameterError(f"{name} must have two dimensions (points, features), not {X.ndim}: Expected 2D array")
         matrix = X if X.format == "csr" else X.tocsr()
+        _check_indices(matrix, name)
         values = matrix.data
     else:
         matrix = _as_array(X, name)
@@ -86,6 +87,8 @@ def check_labels(Y: Any) -> csr_matrix:
             raise ParameterError("Input Y contains NaN or infinity: it must hold zeros and ones")
     if Y.ndim != 2:
         raise ParameterError(f"Y must have two dimensions (points, labels), not {Y.ndim}")
+    if sparse.issparse(Y):
+        _check_indices(Y.tocsr(), "Y")
     labels = csr_matrix(Y, dtype=np.float32, copy=True)
     labels.sum_duplicates()
     labels.eliminate_zeros()
@@ -95,6 +98,15 @@ def check_labels(Y: Any) -> csr_matrix:
     if labels.shape[1] == 0:
         raise ParameterError("Y has no label columns: give at least one label")
     return labels
+
+
+def _check_indices(matrix: Any, name: str) -> None:
+    """Raise unless every stored column exists: scipy does not look, and kernels would read past the end."""
+    if matrix.nnz and not 0 <= int(matrix.indices.min()) <= int(matrix.indices.max()) < matrix.shape[1]:
+        raise ParameterError(
+            f"{name} has column numbers from {matrix.indices.min()} to {matrix.indices.max()} but {matrix.shape[1]} "
+            "columns: ids count from 0"
+        )
 
 
 def _as_array(values: Any, name: str) -> np.ndarray:
