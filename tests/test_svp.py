@@ -124,9 +124,10 @@ def count_products(monkeypatch, graph, dim, **settings):
     widths, steps = [], []
     times, residual = module._Pattern.times, module._Pattern.residual
 
-    def counted(self, values, block):
-        widths.append(block.shape[1])
-        return times(self, values, block)
+    def counted(self, values, block, start, stop):
+        if start == 0:  # blocks of rows of one product
+            widths.append(block.shape[1])
+        return times(self, values, block, start, stop)
 
     def ended(self, points):
         steps.append(sum(widths))

@@ -126,6 +126,37 @@ def _pool() -> ThreadPoolExecutor:
         return _executor
 
 
+# Rows worked on at once where several products are done a block: few enough that the block stays in cache.
+BLOCK_ROWS = 1024
+
+
+def run_blocks(
+    work_on: Callable[[int, int], None], count: int, threads: int, *, work: np.ndarray | None = None
+) -> None:
+    """Call `work_on(start, stop)` over 0…count in blocks of rows, ranges of blocks over the threads."""
+
+    def part(start: int, stop: int) -> None:
+        for first in range(start, stop, BLOCK_ROWS):
+            work_on(first, min(first + BLOCK_ROWS, stop))
+
+    run_ranges(part, count, threads, work=work)
+
+
+def sum_blocks(
+    summand: Callable[[int, int], np.ndarray], count: int, threads: int, *, work: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the sum of `summand(start, stop)` over blocks of rows, added in their order whichever thread is first."""
+    sums: dict[int, np.ndarray] = {}
+
+    def part(start: int, stop: int) -> None:
+        for first in range(start, max(stop, start + 1), BLOCK_ROWS):  # once even for no rows, which sum to zeros
+            value = summand(first, min(first + BLOCK_ROWS, stop))
+            sums[start] = sums[start] + value if start in sums else value
+
+    run_ranges(part, count, threads, work=work)
+    return sum((sums[start] for start in sorted(sums)[1:]), sums[min(sums)])
+
+
 def tall_times(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
     """Return tall @ small, (n, a) by (a, b), cut by rows over the threads."""
     if threads <= 1:
@@ -140,16 +171,10 @@ def tall_times(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
 
 
 def inner(left: np.ndarray, right: np.ndarray, threads: int) -> np.ndarray:
-    """Return leftᵀ @ right, (n, a) and (n, b) to (a, b), summed over ranges of rows in their order."""
+    """Return leftᵀ @ right, (n, a) and (n, b) to (a, b), summed over blocks of rows in their order."""
     if threads <= 1:
         return left.T @ right
-    sums: dict[int, np.ndarray] = {}
-
-    def part(start: int, stop: int) -> None:
-        sums[start] = left[start:stop].T @ right[start:stop]
-
-    run_ranges(part, left.shape[0], threads)
-    return sum((sums[start] for start in sorted(sums)[1:]), sums[min(sums)])
+    return sum_blocks(lambda start, stop: left[start:stop].T @ right[start:stop], left.shape[0], threads)
 
 
 def _begin_anew() -> None:

@@ -2,8 +2,8 @@
 
 One step is M ← P(M + η·P_Ω(G − M)), P the projection on rank ≤ dim, positive semi-definite. M = U Σ Uᵀ is kept as its
 factors and the residual only on Ω, so a product with M + η·R costs O(n·dim + |Ω|) a column and a step
-O(n·dim² + |Ω|·dim). The eigenvectors of one step start the search of the next: one block product is then enough,
-where a cold start needs many.
+O(n·dim² + |Ω|·dim). The eigenvectors of one step start the search of the next: one sweep is then enough, where a cold
+start needs several.
 """
 
 from __future__ import annotations
@@ -14,26 +14,27 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from neartag import kernels
 from neartag.errors import ParameterError
 from neartag.rows import parts
-from neartag.threads import inner, run_ranges, tall_times
+from neartag.threads import inner, run_blocks, run_ranges, sum_blocks, tall_times
 
-# Sweeps for the very first eigenvectors, which start from random ones. The next few steps move far and get one more
-# than the rest; with that, the objective ends within 1% of exact projections', which one sweep alone does not reach.
-FIRST_SWEEPS = 4
-EARLY_STEPS = 8
+# Sweeps for the very first eigenvectors, which start from random ones. Exact ones are a worse start: measured, the
+# objective then ends 10% higher on average, because the truncation has already decided what can be embedded.
+FIRST_SWEEPS = 2
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.
 SMALL = 3
-# A direction whose squared length is below this share of the longest is rounding noise in float32.
-DEPENDENT = 1e-9
-# So is a residual whose square is below this share of the matrix's own: where the graph has a lower rank than dim,
-# nothing else is left, and noise made orthonormal would be taken for directions of the matrix.
-NOISE = 1e-12
+# A new direction whose squared length is below this share of the longest is left out: it is converged, and rounding
+# in float32 leaves it at no right angle to the others.
+DEPENDENT = 1e-6
+# So is one below this share of what was projected out of it: where the graph has a lower rank than dim nothing else is
+# left, and noise made orthonormal would be taken for directions of the matrix.
+NOISE = 1e-10
 NORM_BLOCK = 1024
-# Rounding drifts the vectors from orthonormality by some 1e-6 a step: in long runs it is taken out now and then.
-TIDY_EVERY = 25
+# Rounding drifts the vectors from orthonormality by some 1e-5 a step: every few steps it is taken out.
+TIDY_EVERY = 5
 # An objective so many times that of M = 0 is on its way to infinity.
 DIVERGED = 1e4
 
@@ -71,16 +72,19 @@ def svp(
     """
     n = graph.shape[0]
     dim = min(dim, n)
+    # Neighbours of neighbours side by side: rows fetched for one point are then still in cache for the next.
+    order = reverse_cuthill_mckee(graph, symmetric_mode=True)
+    graph = graph[order][:, order]
+    graph.sort_indices()
     pattern = _Pattern(graph, threads)
     project = _project_dense if n <= SMALL * dim else _project_block
-    start = np.random.default_rng(seed).standard_normal((n, dim)).astype(np.float32)
-    found = Embedding(vectors=np.linalg.qr(start)[0], values=np.zeros(dim, np.float32))
+    found = Embedding(vectors=_random_vectors(n, dim, seed, threads), values=np.zeros(dim, np.float32))
     residual = pattern.target  # P_Ω(G − M) with M = 0
     previous = whole = pattern.norm(residual)
     for iteration in range(max_iter):
         if previous == 0.0:  # the graph is empty, or met exactly
             break
-        sweeps = max(inner_sweeps, FIRST_SWEEPS) if iteration == 0 else inner_sweeps + (iteration < EARLY_STEPS)
+        sweeps = max(inner_sweeps, FIRST_SWEEPS) if iteration == 0 else inner_sweeps
         found.vectors, found.values = project(pattern, residual * np.float32(step), found, sweeps, inner_tol)
         if iteration % TIDY_EVERY == TIDY_EVERY - 1:
             found.vectors = _tidy(found.vectors, threads)
@@ -94,7 +98,17 @@ def svp(
         if abs(previous - objective) <= tol * previous:
             break
         previous = objective
+    found.vectors = found.vectors[np.argsort(order)]
     return found
+
+
+def _random_vectors(n: int, dim: int, seed: int, threads: int) -> np.ndarray:
+    """Return random orthonormal vectors (n, dim)."""
+    start = np.random.default_rng(seed).standard_normal((n, dim), dtype=np.float32)
+    if n <= SMALL * dim:
+        return np.linalg.qr(start)[0]
+    # Many more rows than columns are nearly orthogonal already: two products where QR would be the slowest step.
+    return tall_times(start, _whitening(inner(start, start, threads), 0.0, 0.0).astype(np.float32), threads)
 
 
 class _Pattern:
@@ -115,11 +129,10 @@ class _Pattern:
         run_ranges(kernels.pattern_residual, self.n, self.threads, *arguments, work=self.indptr)
         return out
 
-    def times(self, values: np.ndarray, block: np.ndarray) -> np.ndarray:
-        """R @ block (n, width) for the matrix of these values on Ω."""
-        out = np.empty(block.shape, np.float32)
-        arguments = (self.indptr, self.indices, values, np.ascontiguousarray(block), out)
-        run_ranges(kernels.sparse_times_dense, self.n, self.threads, *arguments, work=self.indptr)
+    def times(self, values: np.ndarray, block: np.ndarray, start: int, stop: int) -> np.ndarray:
+        """(R @ block)[start:stop] for the matrix R of these values on Ω."""
+        out = np.empty((stop - start, block.shape[1]), np.float32)
+        kernels.sparse_times_dense(self.indptr[start : stop + 1], self.indices, values, block, out, 0, stop - start)
         return out
 
     @staticmethod
@@ -146,68 +159,100 @@ def _project_dense(
 def _project_block(
     pattern: _Pattern, change: np.ndarray, found: Embedding, sweeps: int, inner_tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """P(M + change) by Rayleigh–Ritz in the span of the last vectors and what a block product adds to it.
+    """P(M + change) by sweeps from the eigenvectors of M, fewer once their residual is below `inner_tol`."""
+    vectors, values, ahead = found.vectors, found.values, None
+    for _ in range(sweeps):
+        vectors, values, ahead, error = _sweep(pattern, change, found, vectors, ahead)
+        if error <= inner_tol:
+            break
+    return vectors, np.maximum(values, 0)
 
-    Each sweep widens the basis by the current residual, and from the second on by the last direction too (as LOBPCG
-    does): unlike power steps, large negative eigenvalues of the change do no harm.
+
+def _sweep(
+    pattern: _Pattern, change: np.ndarray, found: Embedding, vectors: np.ndarray, ahead: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Rayleigh–Ritz for A = M + change in the span of the vectors, of what a product with A adds to it, and of the
+    direction in which the last sweep moved them (as LOBPCG does).
+
+    Unlike power steps, large negative eigenvalues of the change do no harm. Returns the new vectors, their values, how
+    they moved, and how far the given ones were from being eigenvectors, ‖A·vectors − vectors·small‖ / ‖small‖.
+
+    What is new, W = [E, ahead], is never made orthonormal, only its small Gram matrix is whitened; with vectorsᵀW = 0
+    the corner vectorsᵀ A W is EᵀW. From M's own eigenvectors M·vectors = vectors·Σ and M E = 0, so most sweeps need no
+    product with M at all.
     """
-    old, old_values, threads = found.vectors, found.values, pattern.threads
-    dim = old.shape[1]
+    n, dim = vectors.shape
+    threads, rows = pattern.threads, pattern.indptr
+    own = ahead is None
+    new = np.empty((n, dim if own else 2 * dim), np.float32)  # W (n, dim or 2·dim)
+    error = new[:, :dim]  # E
+    if not own:
+        onto = found.values[:, None] * inner(found.vectors, vectors, threads)  # Σ Uᵀ vectors (dim, dim)
+        new[:, dim:] = ahead
 
-    def apply(block: np.ndarray) -> np.ndarray:  # (M + change) @ block
-        known = tall_times(old, old_values[:, None] * inner(old, block, threads), threads)
-        return known + pattern.times(change, block)
+    def multiply(start: int, stop: int) -> np.ndarray:
+        block = pattern.times(change, vectors, start, stop)
+        if not own:
+            block += found.vectors[start:stop] @ onto
+        error[start:stop] = block
+        return vectors[start:stop].T @ block
 
-    vectors = old  # (n, dim), orthonormal
-    image = old * old_values + pattern.times(change, old)  # M old = old Σ
-    small = inner(vectors, image, threads)  # (dim, dim)
-    direction: np.ndarray | None = None
-    for sweep in range(1, sweeps + 1):
-        error = image - tall_times(vectors, small, threads)
-        if np.linalg.norm(error) <= inner_tol * np.linalg.norm(small):
-            break
-        error = error / np.float32(max(np.linalg.norm(small), np.finfo(np.float32).tiny))
-        extra = error if direction is None else np.hstack([error, direction])
-        fresh = _orthonormal_beyond(vectors, extra, threads)  # (n, ≤ 2·dim)
-        if not fresh.shape[1]:
-            break
-        fresh_image = apply(fresh)
-        corner = inner(vectors, fresh_image, threads)
-        whole = np.block([[small, corner], [corner.T, inner(fresh, fresh_image, threads)]])
-        values, ritz = _ritz(whole, dim)  # (dim,), (dim + fresh, dim)
-        ahead = tall_times(fresh, ritz[dim:], threads)
-        vectors = tall_times(vectors, ritz[:dim], threads) + ahead
-        if sweep == sweeps:
-            return vectors, np.maximum(values, 0)
-        image = tall_times(image, ritz[:dim], threads) + tall_times(fresh_image, ritz[dim:], threads)
-        small, direction = np.diag(values), ahead
-    values, ritz = _ritz(small, dim)
-    return tall_times(vectors, ritz, threads), np.maximum(values, 0)
+    small = sum_blocks(multiply, n, threads, work=rows)  # vectorsᵀ A vectors (dim, dim); Σ is added below
+
+    def project_out(start: int, stop: int) -> np.ndarray:
+        error[start:stop] -= vectors[start:stop] @ small
+        return error[start:stop].T @ error[start:stop]
+
+    gram = sum_blocks(project_out, n, threads)  # EᵀE (dim, dim)
+    far = float(np.sqrt(np.trace(gram)))
+    precise = 1.0
+    if own:
+        small = small + np.diag(found.values)
+    else:  # sweeps that go on to a tight tolerance: a short error is mostly rounding, so project once more
+        precise = 1e-3
+        overlap = inner(vectors, new, threads)
+        run_blocks(
+            lambda start, stop: np.subtract(new[start:stop], vectors[start:stop] @ overlap, out=new[start:stop]),
+            n,
+            threads,
+        )
+        gram = inner(new, new, threads)  # WᵀW
+    corner = sum_blocks(
+        lambda start, stop: new[start:stop].T @ pattern.times(change, new, start, stop), n, threads, work=rows
+    )  # Wᵀ A W, here without M
+    if not own:
+        known = inner(found.vectors, new, threads)  # Uᵀ W
+        corner = corner + known.T @ (found.values[:, None] * known)
+    length = max(float(np.linalg.norm(small)), np.finfo(np.float32).tiny)
+    turn = _whitening(gram, precise * NOISE * length**2, precise * DEPENDENT)
+    across = gram[:dim] @ turn
+    values, ritz = _ritz(np.block([[small, across], [across.T, turn.T @ corner @ turn]]), dim)
+    keep = ritz[:dim].astype(np.float32)
+    add = (turn @ ritz[dim:]).astype(np.float32)
+    moved, out = np.empty_like(vectors), np.empty_like(vectors)
+
+    def combine(start: int, stop: int) -> None:
+        np.matmul(new[start:stop], add, out=moved[start:stop])
+        np.matmul(vectors[start:stop], keep, out=out[start:stop])
+        out[start:stop] += moved[start:stop]
+
+    run_blocks(combine, n, threads)
+    return out if own else _tidy(out, threads), values, moved, far / length
 
 
 def _ritz(small: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the `wanted` largest eigenvalues of basisᵀ·image, in falling order, and their coefficients."""
+    """Return the `wanted` largest eigenvalues of a small matrix, in falling order, and their vectors."""
     small = small.astype(np.float64)
-    size = small.shape[0]
-    values, vectors = eigh((small + small.T) / 2, subset_by_index=(size - wanted, size - 1))
-    return values[::-1].astype(np.float32), np.ascontiguousarray(vectors[:, ::-1], np.float32)
+    # All of them by divide and conquer take half the time of the wanted half by any other way.
+    values, vectors = eigh((small + small.T) / 2, driver="evd")
+    return values[: -wanted - 1 : -1].astype(np.float32), vectors[:, : -wanted - 1 : -1]
 
 
-def _orthonormal_beyond(vectors: np.ndarray, extra: np.ndarray, threads: int) -> np.ndarray:
-    """Orthonormal columns that span what `extra` adds to the span of `vectors`.
-
-    Through the small Gram matrix, all in matrix products; directions that rounding could not tell from zero are left
-    out. Three passes: in float32 the first leaves small directions neither orthogonal nor of unit length, and what
-    loses most of its length to the vectors a second time was noise.
-    """
-    least = NOISE
-    for _ in range(3):
-        extra = extra - tall_times(vectors, inner(vectors, extra, threads), threads)
-        squares, turn = eigh(inner(extra, extra, threads).astype(np.float64))
-        real = squares > max(least, DEPENDENT * squares.max(initial=0.0))
-        extra = tall_times(extra, (turn[:, real] / np.sqrt(squares[real])).astype(np.float32), threads)
-        least = 0.25  # by now a real direction is of unit length
-    return extra
+def _whitening(gram: np.ndarray, least: float, dependent: float) -> np.ndarray:
+    """Return T (dim, ≤ dim), float64, with Tᵀ·gram·T = I; directions too short to tell from rounding are left out."""
+    squares, turn = eigh(gram.astype(np.float64), driver="evd")
+    real = squares > max(least, dependent * squares.max(initial=0.0))
+    return turn[:, real] / np.sqrt(squares[real])
 
 
 def _tidy(vectors: np.ndarray, threads: int) -> np.ndarray:
