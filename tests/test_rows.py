@@ -132,9 +132,10 @@ def test_gram(threads, sparse_rows):
     given = X if sparse_rows else X.toarray()
     dense = X.toarray().astype(np.float64)
     for matrix, square in ((given, dense.T @ dense), (rows.transpose(given), dense @ dense.T)):
-        found = rows.gram(matrix, rows.transpose(matrix), threads)
-        assert found.dtype == np.float64
-        np.testing.assert_allclose(np.tril(found), np.tril(square), rtol=0, atol=1e-12)
+        for dtype, close in ((np.float64, 1e-12), (np.float32, 1e-6)):
+            found = rows.gram(matrix, rows.transpose(matrix), dtype, threads)
+            assert found.dtype == dtype
+            np.testing.assert_allclose(np.tril(found), np.tril(square), rtol=close, atol=close)
 
 
 @pytest.mark.parametrize("sparse_rows", [True, False])

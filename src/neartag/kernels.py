@@ -58,18 +58,26 @@ def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out,
                 out[i, w_indices[q]] += value * w_data[q]
 
 
-@kernel(
-    types.void(_pointer, _ids, _values, _pointer, _ids, _values, types.float64[:, ::1], types.int64, types.int64),
-)
+_products = (_pointer, _ids, _values, _pointer, _ids, _values)
+
+
+@kernel([types.void(*_products, each[:, ::1], types.int64, types.int64) for each in (types.float32, types.float64)])
 def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop):  # noqa: ANN001, ANN201
-    """Lower triangle of (Sᵀ S)[start:stop] into `out`, given S and its transpose, both in CSR with sorted rows."""
+    """Lower triangle of (Sᵀ S)[start:stop] into `out`, given S and its transpose, both in CSR with sorted rows.
+
+    Summed in float64 whatever is kept.
+    """
+    sums = np.zeros(out.shape[1], np.float64)
     for f in range(start, stop):
         for p in range(t_indptr[f], t_indptr[f + 1]):
             row, value = t_indices[p], np.float64(t_data[p])
             for q in range(indptr[row], indptr[row + 1]):
                 if indices[q] > f:
                     break
-                out[f, indices[q]] += value * data[q]
+                sums[indices[q]] += value * data[q]
+        for c in range(f + 1):
+            out[f, c] = sums[c]
+            sums[c] = 0.0
 
 
 @kernel(

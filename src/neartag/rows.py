@@ -88,13 +88,13 @@ def transpose(rows: Rows) -> Rows:
     return np.ascontiguousarray(rows.T)
 
 
-def gram(rows: Rows, transposed: Rows, threads: int = 1) -> np.ndarray:
-    """Return rowsᵀ rows (d, d) in float64; of sparse rows only the lower triangle, all that a Cholesky factor needs."""
+def gram(rows: Rows, transposed: Rows, dtype: type = np.float64, threads: int = 1) -> np.ndarray:
+    """Return the lower triangle of rowsᵀ rows (d, d), all that a Cholesky factor needs, summed in float64."""
     if not sparse.issparse(rows):
         wide = rows.astype(np.float64)
-        return inner(wide, wide, threads)
+        return inner(wide, wide, threads).astype(dtype, copy=False)
     d = rows.shape[1]
-    out = np.zeros((d, d))
+    out = np.zeros((d, d), dtype)  # pages above the diagonal are never touched, and so take no memory
     columns, points = parts(transposed), parts(rows)
     run_ranges(kernels.gram, d, threads, *columns, *points, out, work=columns[0])
     return out

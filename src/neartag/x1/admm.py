@@ -20,6 +20,7 @@ from scipy.sparse import csr_matrix
 from neartag.errors import ParameterError
 from neartag.factor import cholesky, cholesky_solve
 from neartag.rows import Rows, gram, times, transpose
+from neartag.threads import run_ranges
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 
@@ -28,6 +29,7 @@ DENSE_ADVANTAGE = 8.0
 # A factor of more bytes than this is not tried: conjugate gradients need no square array.
 LARGEST_FACTOR = 4 << 30
 CG_STEPS, CG_TOLERANCE = 60, 1e-4
+PRECONDITION_FROM = 1e-2
 # With λ = 0 and points alike the system is singular; this much changes no answer that it has.
 SMALLEST_L2 = 1e-10
 # Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
@@ -148,9 +150,10 @@ def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int)
     transposed = transpose(X)
     single = l2 >= SINGLE_PRECISION_RATIO * scale * n
     dtype = np.float32 if single else np.float64
-    square = gram(X, transposed, threads) if kind == "primal" else gram(transposed, X, threads)
-    square *= scale  # (d, d) or (n, n)
-    square = square.astype(dtype, copy=False)
+    wide, tall = (X, transposed) if kind == "primal" else (transposed, X)
+    square = gram(wide, tall, dtype, threads)  # (d, d) or (n, n)
+    if scale != 1.0:
+        square *= dtype(scale)
     square[np.diag_indices_from(square)] += max(l2, SMALLEST_L2)
     cholesky(square, threads)
 
@@ -189,31 +192,68 @@ def _times_precise(rows: Rows, block: np.ndarray, dtype: type, threads: int) -> 
 
 
 def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solve:
-    """Conjugate gradients on all columns at once, each with its own step, warm-started from the last round."""
+    """Conjugate gradients on all columns at once, each with its own step, warm-started from the last round.
+
+    Preconditioned by the diagonal: frequent features and rare ones differ by orders of magnitude. Columns are
+    independent of each other, so each thread solves its own.
+    """
     transposed = transpose(X)
+    diagonal = scale * _column_squares(X) + max(l2, SMALLEST_L2)  # (d,)
+    if l2 < PRECONDITION_FROM * diagonal.mean():
+        # Nearly no penalty: of all solutions the smallest is wanted, which only plain gradients lead to.
+        diagonal[:] = 1.0
+    diagonal = diagonal.astype(np.float32)[:, None]
 
     def apply(weights: np.ndarray) -> np.ndarray:  # (scale·XᵀX + λ) W
-        return scale * times(transposed, times(X, weights, threads), threads) + np.float32(l2) * weights
+        image = times(transposed, times(X, weights))
+        image *= np.float32(scale)
+        image += np.float32(l2) * weights
+        return image
 
-    def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-        right = times(transposed, np.ascontiguousarray(target, np.float32), threads)  # (d, dim)
-        weights = np.zeros_like(right) if start is None else start.astype(np.float32)
+    def solve_columns(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        right = times(transposed, np.ascontiguousarray(target, np.float32))  # (d, columns)
+        weights = np.zeros_like(right) if start is None else np.array(start, np.float32)
         error = right - apply(weights) if start is not None else right.copy()
-        direction = error.copy()
-        length = np.einsum("ij,ij->j", error, error, dtype=np.float64)  # (dim,)
-        goal = CG_TOLERANCE**2 * np.einsum("ij,ij->j", right, right, dtype=np.float64)
+        goal = CG_TOLERANCE**2 * _products(right, right / diagonal)
+        steady = error / diagonal
+        direction = steady.copy()
+        length = _products(error, steady)  # (columns,)
         for _ in range(CG_STEPS):
             if (length <= goal).all():
                 break
             image = apply(direction)
-            curvature = np.einsum("ij,ij->j", direction, image, dtype=np.float64)
+            curvature = _products(direction, image)
             step = np.where(curvature > 0, length / np.maximum(curvature, 1e-300), 0).astype(np.float32)
             weights += step * direction
             error -= step * image
-            fresh = np.einsum("ij,ij->j", error, error, dtype=np.float64)
+            np.divide(error, diagonal, out=steady)
+            fresh = _products(error, steady)
             ratio = np.where(length > 0, fresh / np.maximum(length, 1e-300), 0).astype(np.float32)
-            direction = error + ratio * direction
+            direction *= ratio
+            direction += steady
             length = fresh
         return weights
 
+    def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        out = np.empty((X.shape[1], target.shape[1]), np.float32)
+
+        def part(first: int, last: int) -> None:
+            columns = slice(first, last)
+            out[:, columns] = solve_columns(target[:, columns], None if start is None else start[:, columns])
+
+        run_ranges(part, target.shape[1], threads)
+        return out
+
     return solve
+
+
+def _column_squares(X: Rows) -> np.ndarray:
+    """Squared length of each column (d,)."""
+    if hasattr(X, "nnz"):
+        return np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[1])
+    return np.einsum("ij,ij->j", X, X, dtype=np.float64)
+
+
+def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Column by column, the inner products of two blocks (columns,)."""
+    return np.einsum("ij,ij->j", left, right, dtype=np.float64)
