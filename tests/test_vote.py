@@ -35,7 +35,8 @@ def unit(n, dim=5, seed=0):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("m", [1, 33])
 def test_nearest_is_a_sorted_table_of_cosines(count, threads, m, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK_VALUES", 600)  # ten rows at a time
+    monkeypatch.setattr(module, "QUERIES", 10)
+    monkeypatch.setattr(module, "POINTS", 17)
     points, queries = unit(60, seed=1), unit(m, seed=2)
     ids, cosines = nearest(queries, points, count, threads)
     assert ids.shape == cosines.shape == (m, count)

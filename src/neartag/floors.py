@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag import kernels
+from neartag import search_kernels
 from neartag.errors import ParameterError
 from neartag.rows import Rows, as_rows, normalise, parts, times, transpose
 from neartag.scoring import frequencies
@@ -107,9 +107,12 @@ def _solve_normal_equations(X: Rows, transposed: Rows, target: np.ndarray, l2: f
 
 def _nearest(queries: Rows, postings: csr_matrix, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the training rows with the largest cosines to each query, and the cosines: (m, count), nearest first."""
-    ids = np.empty((queries.shape[0], count), np.int32)
-    cosines = np.empty((queries.shape[0], count), np.float32)
-    kernels.sparse_top(*parts(queries), *parts(postings), postings.shape[1], ids, cosines, 0, len(ids))
+    (d, n), m = postings.shape, queries.shape[0]
+    ids = np.empty((m, count), np.int32)
+    cosines = np.empty((m, count), np.float32)
+    scratch = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
+    matrices = *parts(queries), *parts(postings), *parts(transpose(postings))
+    search_kernels.sparse_top(*matrices, 0.0, count, *scratch, ids, cosines, 0, m)
     return ids, cosines
 
 
@@ -117,8 +120,9 @@ def _voted(Y: csr_matrix, frequency: np.ndarray, voters: np.ndarray, weights: np
     """Return the k labels with the largest sums of their voters' weights, (m, k), -1 where there are fewer."""
     best = np.empty((len(voters), k), np.int32)
     indptr, indices, _ = parts(Y)
-    arguments = np.ascontiguousarray(voters), np.ascontiguousarray(weights, np.float64), frequency, Y.shape[1]
-    kernels.vote_top(indptr, indices, *arguments, best, np.empty(best.shape), 0, len(best))
+    arguments = np.ascontiguousarray(voters), np.ascontiguousarray(weights, np.float64), frequency
+    scratch = np.zeros(Y.shape[1]), np.empty(Y.shape[1], np.int32)
+    search_kernels.vote_top(indptr, indices, *arguments, *scratch, best, np.empty(best.shape), 0, len(best))
     return best
 
 

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+from numba import njit, types
+
+FLOAT, ID, COUNT = types.float32, types.int32, types.int64
 
 
-def kernel(signature: Any, *, fastmath: bool = False) -> Callable[[Callable[..., Any]], Any]:
+def read(dtype: types.Type, ndim: int = 1) -> types.Array:
+    """Return the type of an array that is only read, so that memory-mapped models can be handed in as they are."""
+    return types.Array(dtype, ndim, "C", readonly=True)
+
+
+# The three arrays of a CSR matrix, and a dense matrix.
+POINTER, IDS, VALUES, MATRIX = read(COUNT), read(ID), read(FLOAT), read(FLOAT, 2)
+SPARSE = (POINTER, IDS, VALUES)
+
+
+def kernel(signature: Any, *, fastmath: bool | set[str] = False) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function for a signature; it releases the GIL and is cached on disk.
 
     Where neither the package's folder nor the user's cache folder can be written, as in many containers, numba

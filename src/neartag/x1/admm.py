@@ -202,7 +202,7 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
     if l2 < PRECONDITION_FROM * diagonal.mean():
         # Nearly no penalty: of all solutions the smallest is wanted, which only plain gradients lead to.
         diagonal[:] = 1.0
-    diagonal = diagonal.astype(np.float32)[:, None]
+    scales = diagonal.astype(np.float32)[:, None]  # (d, 1)
 
     def apply(weights: np.ndarray) -> np.ndarray:  # (scale·XᵀX + λ) W
         image = times(transposed, times(X, weights))
@@ -214,8 +214,8 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
         right = times(transposed, np.ascontiguousarray(target, np.float32))  # (d, columns)
         weights = np.zeros_like(right) if start is None else np.array(start, np.float32)
         error = right - apply(weights) if start is not None else right.copy()
-        goal = CG_TOLERANCE**2 * _products(right, right / diagonal)
-        steady = error / diagonal
+        goal = CG_TOLERANCE**2 * _products(right, right / scales)
+        steady = error / scales
         direction = steady.copy()
         length = _products(error, steady)  # (columns,)
         for _ in range(CG_STEPS):
@@ -226,7 +226,7 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
             step = np.where(curvature > 0, length / np.maximum(curvature, 1e-300), 0).astype(np.float32)
             weights += step * direction
             error -= step * image
-            np.divide(error, diagonal, out=steady)
+            np.divide(error, scales, out=steady)
             fresh = _products(error, steady)
             ratio = np.where(length > 0, fresh / np.maximum(length, 1e-300), 0).astype(np.float32)
             direction *= ratio

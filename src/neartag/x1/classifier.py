@@ -133,14 +133,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
     def _fitted(self) -> X1Model:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
-        return X1Model(
-            {**self.model_.settings, **parameters.checked({name: getattr(self, name) for name in PREDICTION})},
-            self.model_.n_features,
-            self.model_.Y,
-            self.model_.learners,
-            self.model_.index,
-            self.model_.frequency,
-        )
+        return self.model_.adjusted(parameters.checked({name: getattr(self, name) for name in PREDICTION}))
 
     def __sklearn_tags__(self) -> Any:
         """Say what fits: sparse rows, and targets that are 0/1 matrices only."""

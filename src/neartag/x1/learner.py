@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag import kernels
+from neartag import search_kernels
 from neartag.rows import Rows, compact, normalise
 from neartag.threads import hold, run_ranges
 from neartag.x1.admm import admm, embed
@@ -32,6 +33,11 @@ class Cluster:
     zero_below: float = 0.0
     history: np.ndarray = field(default_factory=lambda: np.empty(0))  # SVP's objective a step, as a share of its start
 
+    @cached_property
+    def half_squares(self) -> np.ndarray:
+        """‖V·xᵢ‖²/2 of the members (N,), for Euclidean distances."""
+        return np.einsum("ij,ij->i", self.points, self.points) / 2
+
     @property
     def unexplained(self) -> float:
         """Share of the label graph's squared norm that SVP left unexplained."""
@@ -45,8 +51,7 @@ class Cluster:
         embedded = embed(X, self.weights, self.zero_below, threads)  # (m, dim)
         squares = np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64)
         if distance == "euclidean":
-            half = np.einsum("ij,ij->i", self.points, self.points) / 2  # (N,)
-            ids, near = nearest(embedded, self.points, count, threads, offset=half)
+            ids, near = nearest(embedded, self.points, count, threads, offset=self.half_squares)
             near += (1 - squares / 2)[:, None].astype(np.float32)
         else:
             ids, near = nearest(normalise(embedded), self.points, count, threads)
@@ -87,7 +92,7 @@ class Learner:
         reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
         order = np.empty((m, count), np.int32)
         best = np.empty((m, count), np.float32)
-        run_ranges(kernels.row_top, m, threads, reach.reshape(m, -1), order, best)
+        run_ranges(search_kernels.row_top, m, threads, reach.reshape(m, -1), 0, order, best)
         chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
         return chosen, np.take_along_axis(near.reshape(m, -1), order, axis=1)
 

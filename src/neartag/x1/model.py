@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from neartag.rows import Rows, as_rows, dense, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.x1.feature_vote import SHARPNESS, FeatureIndex
 from neartag.x1.learner import Cluster, Learner
+from neartag.x1.single import SinglePoint
 from neartag.x1.state import check_state, get_rows, put_rows
 from neartag.x1.validation import check_count, check_features
 from neartag.x1.vote import vote, voter_weights
@@ -51,6 +53,32 @@ class X1Model:
         """Number of labels, those never seen in training included."""
         return int(self.Y.shape[1])
 
+    @property
+    def count(self) -> int:
+        """Neighbours that each voter asks: no more than there are points."""
+        return min(int(self.settings["vote_neighbours"]), max(self.n_points, 1))
+
+    @property
+    def feature_share(self) -> float:
+        """Share of the vote for neighbours by features, 0 without an index of them."""
+        return float(self.settings["feature_share"]) if self.index is not None else 0.0
+
+    def adjusted(self, changes: dict[str, Any]) -> X1Model:
+        """Return a model of the same arrays with other settings of prediction; itself where they are its own."""
+        settings = {**self.settings, **changes}
+        if settings == self.settings:
+            return self
+        last: X1Model | None = self.__dict__.get("_adjusted")  # kept: one point at a time, making it anew would cost
+        if last is None or last.settings != settings:
+            last = X1Model(settings, self.n_features, self.Y, self.learners, self.index, self.frequency)
+            self.__dict__["_adjusted"] = last
+        return last
+
+    @cached_property
+    def single(self) -> SinglePoint:
+        """The direct path of one point."""
+        return SinglePoint(self)
+
     def __repr__(self) -> str:
         """Say in a line what was trained."""
         clusters = sum(len(learner.clusters) for learner in self.learners)
@@ -62,8 +90,9 @@ class X1Model:
     def neighbours(self, X: object, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
         """Return who votes on each row of X: training row numbers and shares (m, voters · vote_neighbours).
 
-        The voters are the learners and, where it has a share, the index of the features. A row's shares sum to 1 (to
-        0 where nobody is near); a training point found by several stands once for each. −1 where there are fewer.
+        The voters are the learners and, where it has a share, the index of the features. A row's shares sum to 1,
+        and to less where a voter finds nobody near; a training point found by several stands once for each. −1 where
+        there are fewer.
         """
         rows = normalise(as_rows(check_features(X, self.n_features)))
         return self._voters(rows, self._threads(n_jobs))
@@ -72,10 +101,18 @@ class X1Model:
         """Return the k best labels of each row of X, best first, and their scores in [0, 1], both (m, k).
 
         Ties go to the label more frequent in training, then to the lower id. Where fewer than k labels have votes
-        the id is −1 with score 0. A row without features gets the most frequent labels, scored by their frequency.
+        the id is −1 with score 0. A row on which nobody votes, having no feature or none that training knew, gets the
+        most frequent labels, scored by their frequency.
         """
         check_count("k", k)
-        rows = as_rows(check_features(X, self.n_features))
+        checked = check_features(X, self.n_features)
+        if checked.shape[0] == 1:
+            answer = self.single.predict_topk(checked, k)
+            if answer is None:
+                labels, scores = self._most_frequent(k)
+                return labels[None], scores[None]
+            return answer
+        rows = as_rows(checked)
         m = rows.shape[0]
         labels = np.full((m, k), -1, np.int32)
         scores = np.zeros((m, k))
@@ -87,9 +124,9 @@ class X1Model:
             voters, weights = self._voters(batch, threads)
             found = vote(self.Y, voters, weights, self.frequency, most, threads)
             labels[part, :most], scores[part, :most] = found
-        empty = ~_has_features(rows)
-        if empty.any():
-            labels[empty], scores[empty] = self._most_frequent(k)
+        unheard = labels[:, 0] < 0
+        if unheard.any():
+            labels[unheard], scores[unheard] = self._most_frequent(k)
         return labels, np.minimum(scores, 1.0)
 
     def decision_function(self, X: object, *, n_jobs: int | None = -1) -> csr_matrix:
@@ -105,9 +142,9 @@ class X1Model:
             pointer = np.concatenate([[0], np.cumsum(cast.sum(axis=1))])
             votes = csr_matrix((weights[cast], voters[cast], pointer), shape=(len(voters), labels.shape[0]))
             blocks.append(votes @ labels)  # (batch, L)
-            empty = np.flatnonzero(~_has_features(batch))
-            if len(empty):
-                blocks[-1] = blocks[-1] + self._by_frequency(empty, batch.shape[0])
+            unheard = np.flatnonzero(np.diff(blocks[-1].indptr) == 0)
+            if len(unheard):
+                blocks[-1] = blocks[-1] + self._by_frequency(unheard, batch.shape[0])
         scores = csr_matrix(sparse.vstack(blocks, format="csr"))
         scores.sort_indices()
         np.minimum(scores.data, 1.0, out=scores.data)
@@ -167,15 +204,13 @@ class X1Model:
         return cls(parameters, settings["n_features"], Y, learners, index)
 
     def _voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        settings = self.settings
-        count = settings["vote_neighbours"]
+        settings, count, own = self.settings, self.count, self.feature_share
         found, shares = [], []
         with hold():
             for learner in self.learners:
                 ids, near = learner.find(rows, settings["vote_distance"], settings["n_probe"], count, threads)
                 found.append(ids)
                 shares.append(voter_weights(near, settings["vote_weight"], settings["vote_sharpness"]))
-            own = settings["feature_share"] if self.index is not None else 0.0
             shares = [share * ((1 - own) / len(self.learners)) for share in shares]
             if self.index is not None and own > 0:
                 ids, cosines = self.index.find(rows, count, threads)
@@ -195,16 +230,8 @@ class X1Model:
         return labels, scores
 
     def _by_frequency(self, empty: np.ndarray, height: int) -> csr_matrix:
-        """Scores of the rows without features: each label's frequency. CSR (height, L), other rows empty."""
+        """Scores of the rows on which nobody votes: each label's frequency. CSR (height, L), other rows empty."""
         seen = np.flatnonzero(self.frequency)
         shares = np.tile(self.frequency[seen] / max(1, self.Y.shape[0]), len(empty))
         places = (np.repeat(empty, len(seen)), np.tile(seen, len(empty)))
         return csr_matrix((shares, places), shape=(height, self.n_labels))
-
-
-def _has_features(rows: Rows) -> np.ndarray:
-    if sparse.issparse(rows):
-        filled = rows.copy()
-        filled.eliminate_zeros()
-        return np.diff(filled.indptr) > 0
-    return rows.any(axis=1)

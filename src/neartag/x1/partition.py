@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag import kernels
+from neartag import search_kernels
 from neartag.errors import ParameterError
 from neartag.rows import Rows, times
 from neartag.threads import run_ranges
@@ -90,14 +90,14 @@ def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.nda
     probes = min(probes, count)
     if count == 1:
         return np.zeros((n, 1), np.int32)
-    offset = _half_squares(centroids)
+    offset = half_squares(centroids)
     nearest = np.empty((n, probes), np.int32)
     score = np.empty((min(n, BLOCK), probes), np.float32)
     for first in range(0, n, BLOCK):
         block = X[first : first + BLOCK]
         scores = times(block, centroids, threads) - offset  # (block, C)
         rows = scores.shape[0]
-        run_ranges(kernels.row_top, rows, threads, scores, nearest[first : first + rows], score[:rows])
+        run_ranges(search_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
     return nearest
 
 
@@ -204,6 +204,7 @@ def _largest_entries(centroids: np.ndarray, entries: int) -> csr_matrix:
     return csr_matrix(small)
 
 
-def _half_squares(centroids: Rows) -> np.ndarray:
+def half_squares(centroids: Rows) -> np.ndarray:
+    """Return ‖c‖²/2 of each centroid (C,), what its product with a point is less by."""
     squares = centroids.multiply(centroids) if sparse.issparse(centroids) else centroids * centroids
     return (np.asarray(squares.sum(axis=0)).ravel() / 2).astype(np.float32)

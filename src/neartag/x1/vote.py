@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag import kernels
+from neartag import search_kernels
 from neartag.errors import ParameterError
 from neartag.rows import parts
 from neartag.threads import run_ranges
 from neartag.x1.parameters import WEIGHTS
 
-# Similarities held at once: rows enough for an efficient matrix product, few enough to stay in cache.
-BLOCK_VALUES = 1 << 20
+# Similarities held at once, by queries and by points: enough for an efficient matrix product, few enough for the cache.
+QUERIES, POINTS = 256, 2048
 
 
 def nearest(
@@ -23,18 +23,19 @@ def nearest(
     Of rows of unit length these are cosines. Best first, ties to the lower row number; −1 and −inf where there are
     fewer points.
     """
-    m = queries.shape[0]
+    m, n = queries.shape[0], points.shape[0]
     ids = np.empty((m, count), np.int32)
     cosines = np.empty((m, count), np.float32)
-    block = max(1, BLOCK_VALUES // max(1, points.shape[0]))
 
     def part(start: int, stop: int) -> None:
-        for first in range(start, stop, block):
-            rows = slice(first, min(first + block, stop))
-            similarity = queries[rows] @ points.T  # (block, N)
-            if offset is not None:
-                similarity -= offset
-            kernels.row_top(similarity, ids[rows], cosines[rows], 0, len(similarity))
+        for first in range(start, stop, QUERIES):
+            rows = slice(first, min(first + QUERIES, stop))
+            for begin in range(0, max(n, 1), POINTS):
+                tile = slice(begin, begin + POINTS)
+                similarity = queries[rows] @ points[tile].T  # (≤ QUERIES, ≤ POINTS)
+                if offset is not None:
+                    similarity -= offset[tile]
+                search_kernels.row_top(similarity, begin, ids[rows], cosines[rows], 0, len(similarity))
 
     run_ranges(part, m, threads)
     return ids, cosines
@@ -47,16 +48,9 @@ def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: floa
     """
     if kind not in WEIGHTS:
         raise ParameterError(f"vote_weight must be one of {WEIGHTS}, not {kind!r}")
-    present = cosines > -np.inf
-    if kind == "uniform":
-        weights = present.astype(np.float64)
-    else:
-        # Relative to the nearest, which changes no share: however sharp the weights, they do not all vanish.
-        best = np.max(cosines, axis=1, keepdims=True, initial=-np.inf)
-        behind = np.where(present, cosines.astype(np.float64) - np.where(best > -np.inf, best, 0), 0)
-        weights = np.where(present, np.exp(sharpness * behind), 0.0)
-    total = weights.sum(axis=1, keepdims=True)
-    return weights / np.where(total > 0, total, 1)
+    out = np.empty(cosines.shape)
+    search_kernels.shares(cosines, sharpness if kind == "similarity" else 0.0, out, 0, len(out))
+    return out
 
 
 def vote(
@@ -76,7 +70,11 @@ def vote(
         np.ascontiguousarray(voters, np.int32),
         np.ascontiguousarray(weights, np.float64),
         np.ascontiguousarray(frequency, np.int64),
-        Y.shape[1],
     )
-    run_ranges(kernels.vote_top, m, threads, *arguments, labels, scores)
+
+    def part(start: int, stop: int) -> None:
+        scratch = np.zeros(Y.shape[1]), np.empty(Y.shape[1], np.int32)
+        search_kernels.vote_top(*arguments, *scratch, labels, scores, start, stop)
+
+    run_ranges(part, m, threads)
     return labels, scores

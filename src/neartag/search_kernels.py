@@ -1,0 +1,311 @@
+"""The numba kernels of prediction: nearest points, by embedding and by features, and their vote.
+
+As in `kernels`, each works on the rows start…stop, releases the GIL, is compiled once for the types named, and is held
+in a test against the plain numpy lines that it equals.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from neartag.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, SPARSE, VALUES, kernel, read
+
+# Entries looked over at once for anything that belongs among the best: a maximum is taken many at a time.
+_GLANCE = 64
+# What lets the compiler take a maximum or a sum many at a time, infinities allowed.
+_VECTOR = {"nnan", "nsz", "reassoc", "contract"}
+
+
+@kernel(types.int64(FLOAT, ID, COUNT, ID[::1], FLOAT[::1]))
+def _insert(value, row, filled, ids, values):  # noqa: ANN001
+    """Put a row into a list of the best, best first, ties to the lower row; returns how many the list then has."""
+    wanted = ids.shape[0]
+    slot = filled
+    while slot > 0 and (values[slot - 1] < value or (values[slot - 1] == value and ids[slot - 1] > row)):
+        if slot < wanted:
+            values[slot] = values[slot - 1]
+            ids[slot] = ids[slot - 1]
+        slot -= 1
+    if slot == wanted:
+        return filled
+    values[slot] = value
+    ids[slot] = row
+    return min(filled + 1, wanted)
+
+
+@kernel(FLOAT(VALUES, COUNT, COUNT), fastmath=_VECTOR)
+def _largest(values, start, stop):  # noqa: ANN001
+    best = values[start]
+    for j in range(start + 1, stop):
+        best = max(best, values[j])
+    return best
+
+
+@kernel(types.void(MATRIX, COUNT, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
+def row_top(similarities, first, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+    """The largest entries of each row, best first, ties to the lower column; −1 and −inf where the row is shorter.
+
+    The columns are numbered from `first`; 0 begins anew, and a larger one goes on with what an earlier call found in
+    the columns before.
+    """
+    width, wanted = similarities.shape[1], out_ids.shape[1]
+    for i in range(start, stop):
+        row, ids, values = similarities[i], out_ids[i], out_values[i]
+        if first == 0:
+            ids[:] = -1
+            values[:] = -np.inf
+        filled = 0
+        while filled < wanted and ids[filled] >= 0:
+            filled += 1
+        for begin in range(0, width, _GLANCE):
+            end = min(begin + _GLANCE, width)
+            if filled == wanted and _largest(row, begin, end) <= values[wanted - 1]:
+                continue
+            for j in range(begin, end):
+                if filled < wanted or row[j] > values[wanted - 1]:
+                    filled = _insert(row[j], first + j, filled, ids, values)
+
+
+@kernel(types.void(*SPARSE, COUNT, MATRIX, FLOAT[::1]), fastmath=_VECTOR)
+def embed_row(indptr, indices, data, i, weights, out):  # noqa: ANN001, ANN201
+    """out = S[i] @ weights for one row of a CSR matrix."""
+    out[:] = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        feature, value = indices[p], data[p]
+        for c in range(out.shape[0]):
+            out[c] += value * weights[feature, c]
+
+
+@kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=_VECTOR)
+def dense_times_vector(matrix, vector, out, start, stop):  # noqa: ANN001, ANN201
+    """out[start:stop] = matrix[start:stop] @ vector."""
+    width, i = vector.shape[0], start
+    while i + 4 <= stop:  # four sums at once, so that none waits for itself
+        a, b, c, d = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+        for j in range(width):
+            a += matrix[i, j] * vector[j]
+            b += matrix[i + 1, j] * vector[j]
+            c += matrix[i + 2, j] * vector[j]
+            d += matrix[i + 3, j] * vector[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+        i += 4
+    while i < stop:
+        a = np.float32(0.0)
+        for j in range(width):
+            a += matrix[i, j] * vector[j]
+        out[i] = a
+        i += 1
+
+
+@kernel(
+    types.void(
+        *SPARSE,
+        *SPARSE,
+        *SPARSE,
+        FLOAT,
+        COUNT,
+        FLOAT[::1],
+        ID[::1],
+        FLOAT[::1],
+        ID[:, ::1],
+        FLOAT[:, ::1],
+        COUNT,
+        COUNT,
+    )
+)
+def sparse_top(  # noqa: ANN201
+    indptr,  # noqa: ANN001
+    indices,  # noqa: ANN001
+    data,  # noqa: ANN001
+    t_indptr,  # noqa: ANN001
+    t_indices,  # noqa: ANN001
+    t_data,  # noqa: ANN001
+    r_indptr,  # noqa: ANN001
+    r_indices,  # noqa: ANN001
+    r_data,  # noqa: ANN001
+    skip,  # noqa: ANN001
+    candidates,  # noqa: ANN001
+    score,  # noqa: ANN001
+    touched,  # noqa: ANN001
+    query,  # noqa: ANN001
+    out_ids,  # noqa: ANN001
+    out_values,  # noqa: ANN001
+    start,  # noqa: ANN001
+    stop,  # noqa: ANN001
+):
+    """The largest entries of each row of Q @ Pᵀ, given Q, Pᵀ (d, n) and P in CSR; entries that are zero never count.
+
+    Best first, ties to the lower row of P; −1 and −inf where fewer rows share a feature. Features that are in many rows
+    of P and weigh little in a row of Q are most of the work and little of the result: where leaving out those that
+    together have at most the share `skip` of the row's length saves more than half of it, the best `candidates` by the
+    other features are found first, and only these are scored in full. With skip 0 nothing is left out.
+
+    `score` (n,) and `query` (d,) are zeros, and are left so; `touched` (n,) may hold anything. The caller makes them: of
+    zeroed memory the system gives out only the pages that are touched, which matters where a single row is asked.
+    """
+    n, wanted = r_indptr.shape[0] - 1, out_ids.shape[1]
+    listed_ids = np.empty(candidates, np.int32)
+    listed = np.empty(candidates, np.float32)
+    rescoring = candidates * (r_indptr[n] // max(n, 1))
+    for i in range(start, stop):
+        begin, end = indptr[i], indptr[i + 1]
+        work, square = 0, 0.0
+        for p in range(begin, end):
+            work += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
+            square += data[p] * data[p]
+        taken, least = work, np.float32(-1.0)
+        if skip > 0.0 and work > 2 * rescoring:
+            # How much a feature weighs for the work it makes; the features below `least` are left out.
+            worth = np.empty(end - begin, np.float32)
+            for p in range(begin, end):
+                length = t_indptr[indices[p] + 1] - t_indptr[indices[p]]
+                worth[p - begin] = data[p] * data[p] / max(length, 1)
+            order = np.argsort(worth)
+            left, room = work, skip * skip * square
+            for place in range(len(order)):
+                p = begin + order[place]
+                room -= data[p] * data[p]
+                if room < 0.0:
+                    least = worth[order[place]]
+                    break
+                left -= t_indptr[indices[p] + 1] - t_indptr[indices[p]]
+            if 2 * (left + rescoring) > work:
+                least = np.float32(-1.0)
+            else:
+                taken = left
+        pruned = least >= 0.0
+        found_ids = listed_ids if pruned else out_ids[i]
+        found = listed if pruned else out_values[i]
+        room_for = found_ids.shape[0]
+        filled = 0
+        if 4 * taken >= n:  # most rows share something: cheaper to look at all than to note which
+            for p in range(begin, end):
+                feature, value = indices[p], data[p]
+                first, last = t_indptr[feature], t_indptr[feature + 1]
+                if pruned and np.float32(value * value / max(last - first, 1)) < least:
+                    continue
+                for q in range(first, last):
+                    score[t_indices[q]] += value * t_data[q]
+            for low in range(0, n, _GLANCE):
+                high = min(low + _GLANCE, n)
+                if filled == room_for and _largest(score, low, high) <= found[room_for - 1]:
+                    continue
+                for row in range(low, high):
+                    if score[row] != 0.0:
+                        filled = _insert(score[row], row, filled, found_ids, found)
+            score[:] = 0.0
+        else:
+            count = 0
+            for p in range(begin, end):
+                feature, value = indices[p], data[p]
+                first, last = t_indptr[feature], t_indptr[feature + 1]
+                if pruned and np.float32(value * value / max(last - first, 1)) < least:
+                    continue
+                for q in range(first, last):
+                    row = t_indices[q]
+                    if score[row] == 0.0:
+                        touched[count] = row
+                        count += 1
+                    score[row] += value * t_data[q]
+            for t in range(count):
+                value = score[touched[t]]
+                score[touched[t]] = 0.0  # a row noted twice, its score having been zero between, then counts once
+                if value != 0.0:
+                    filled = _insert(value, touched[t], filled, found_ids, found)
+        if pruned:
+            for p in range(begin, end):
+                query[indices[p]] = data[p]
+            several, filled = filled, 0
+            for t in range(several):
+                row = listed_ids[t]
+                total = np.float32(0.0)
+                for p in range(r_indptr[row], r_indptr[row + 1]):
+                    total += query[r_indices[p]] * r_data[p]
+                if total != 0.0:
+                    filled = _insert(total, row, filled, out_ids[i], out_values[i])
+            for p in range(begin, end):
+                query[indices[p]] = 0.0
+        for slot in range(filled, wanted):
+            out_values[i, slot] = -np.inf
+            out_ids[i, slot] = -1
+
+
+@kernel(types.void(MATRIX, types.float64, types.float64[:, ::1], COUNT, COUNT))
+def shares(near, sharpness, out, start, stop):  # noqa: ANN001, ANN201
+    """out = exp(sharpness · (near − the row's largest)), rows summing to 1; −inf marks nobody, with share 0."""
+    for i in range(start, stop):
+        best, total = -np.inf, 0.0
+        for v in range(near.shape[1]):
+            best = max(best, np.float64(near[i, v]))
+        for v in range(near.shape[1]):
+            # Relative to the nearest, which changes no share: however sharp the weights, they do not all vanish.
+            out[i, v] = np.exp(sharpness * (near[i, v] - best)) if near[i, v] > -np.inf else 0.0
+            total += out[i, v]
+        for v in range(near.shape[1]):
+            out[i, v] /= total if total > 0.0 else 1.0
+
+
+@kernel(
+    types.void(
+        POINTER,
+        IDS,
+        read(ID, 2),
+        read(types.float64, 2),
+        read(COUNT),
+        types.float64[::1],
+        ID[::1],
+        ID[:, ::1],
+        types.float64[:, ::1],
+        COUNT,
+        COUNT,
+    )
+)
+def vote_top(indptr, indices, voters, weights, frequency, score, touched, out_ids, out_scores, start, stop):  # noqa: ANN001, ANN201
+    """Sum each voter's weight over its labels and keep the best; ties to the more frequent label, then the lower id.
+
+    `voters` are row numbers of the label matrix (−1: none). −1 with score 0 where fewer labels have votes. `score` (L,)
+    is zeros, and left so; `touched` (L,) may hold anything.
+    """
+    wanted = out_ids.shape[1]
+    for i in range(start, stop):
+        count = 0
+        for v in range(voters.shape[1]):
+            row, weight = voters[i, v], weights[i, v]
+            if row < 0 or weight <= 0.0:
+                continue
+            for p in range(indptr[row], indptr[row + 1]):
+                label = indices[p]
+                if score[label] == 0.0:
+                    touched[count] = label
+                    count += 1
+                score[label] += weight
+        filled = 0
+        for t in range(count):
+            label = touched[t]
+            value = score[label]
+            score[label] = 0.0
+            slot = filled if filled < wanted else wanted
+            while slot > 0:
+                other = out_ids[i, slot - 1]
+                ahead = out_scores[i, slot - 1]
+                better = value > ahead or (
+                    value == ahead
+                    and (
+                        frequency[label] > frequency[other] or (frequency[label] == frequency[other] and label < other)
+                    )
+                )
+                if not better:
+                    break
+                if slot < wanted:
+                    out_scores[i, slot] = ahead
+                    out_ids[i, slot] = other
+                slot -= 1
+            if slot < wanted:
+                out_scores[i, slot] = value
+                out_ids[i, slot] = label
+                if filled < wanted:
+                    filled += 1
+        for slot in range(filled, wanted):
+            out_ids[i, slot] = -1
+            out_scores[i, slot] = 0.0

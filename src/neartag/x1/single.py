@@ -1,0 +1,150 @@
+"""One point at a time: the steps of prediction without the machinery of a batch.
+
+A point's answer takes some tens of microseconds of arithmetic; making and checking sparse matrices on the way would
+take ten times that. Here the model's arrays stand ready in the kernels' types, and a point is three small arrays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from neartag import search_kernels
+from neartag.rows import Rows, parts, times
+from neartag.x1.feature_vote import SHARPNESS
+from neartag.x1.partition import half_squares
+from neartag.x1.vote import voter_weights
+
+if TYPE_CHECKING:
+    from neartag.x1.learner import Cluster, Learner
+    from neartag.x1.model import X1Model
+
+Point = tuple[np.ndarray, np.ndarray, np.ndarray]  # a CSR matrix of one row: indptr, indices, data
+_START = np.array([0], np.int64)
+
+
+class SinglePoint:
+    """The voters and the vote of one point, for a model whose settings stay as they are."""
+
+    def __init__(self, model: X1Model) -> None:
+        self.model = model
+        self.labels = parts(model.Y)[:2]
+        self.learners = [_SingleLearner(learner) for learner in model.learners]
+
+    def predict_topk(self, row: Rows, k: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the k best labels and their scores, both (1, k); None where nobody votes."""
+        point = _unit(row)
+        if point is None:
+            return None
+        voters, weights = self.voters(point)
+        model = self.model
+        most = min(k, model.n_labels)
+        labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
+        best, sums = np.empty((1, most), np.int32), np.empty((1, most))
+        scratch = np.zeros(model.n_labels), np.empty(model.n_labels, np.int32)
+        search_kernels.vote_top(*self.labels, voters, weights, model.frequency, *scratch, best, sums, 0, 1)
+        if best[0, 0] < 0:
+            return None
+        labels[:, :most], scores[:, :most] = best, np.minimum(sums, 1.0)
+        return labels, scores
+
+    def voters(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
+        """Return who votes and with what share, both (1, voters)."""
+        model, settings = self.model, self.model.settings
+        count, kind = model.count, settings["vote_weight"]
+        found, shares = [], []
+        for learner in self.learners:
+            ids, near = learner.find(point, settings["vote_distance"], settings["n_probe"], count)
+            found.append(ids)
+            shares.append(voter_weights(near, kind, settings["vote_sharpness"]))
+        own = model.feature_share
+        if own > 0 and model.index is not None:
+            shares = [share * ((1 - own) / len(self.learners)) for share in shares]
+            ids, cosines = model.index.find_one(point, count)
+            found.append(ids)
+            shares.append(own * voter_weights(cosines, kind, SHARPNESS))
+        elif len(self.learners) > 1:
+            shares = [share / len(self.learners) for share in shares]
+        if len(found) == 1:
+            return found[0], shares[0]
+        return np.hstack(found), np.hstack(shares)
+
+
+class _SingleLearner:
+    """A learner's centroids, ready to route one point, and its clusters."""
+
+    def __init__(self, learner: Learner) -> None:
+        self.clusters = learner.clusters
+        self.centroids = learner.centroids
+        self.offset = half_squares(learner.centroids) if len(learner.clusters) > 1 else None
+
+    def find(self, point: Point, distance: str, probes: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest training rows among the point's nearest clusters, and how near, both (1, count)."""
+        routes = self._route(point, probes)
+        found = [_nearest(self.clusters[number], point, distance, count) for number in routes]
+        if len(found) == 1:
+            return found[0][0], found[0][1]
+        ids, near = np.hstack([each[0] for each in found]), np.hstack([each[1] for each in found])
+        # As for a batch: clusters are compared by how much of the point they explain.
+        reach = np.hstack([each[1] * (each[2] if each[2] > 0 else 1) for each in found]).astype(np.float32)
+        order, best = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
+        search_kernels.row_top(reach, 0, order, best, 0, 1)
+        return np.take_along_axis(ids, order, axis=1), np.take_along_axis(near, order, axis=1)
+
+    def _route(self, point: Point, probes: int) -> np.ndarray:
+        if self.offset is None:
+            return _START
+        scores = _times(point, self.centroids) - self.offset
+        return np.argsort(-scores, kind="stable")[:probes]
+
+
+def _unit(row: Rows) -> Point | None:
+    """Return a feature row scaled to unit length; None where it has nothing in it."""
+    if sparse.issparse(row):
+        indices, values = row.indices, row.data
+        if not row.has_canonical_format:
+            row = row.copy()
+            row.sum_duplicates()
+            indices, values = row.indices, row.data
+    else:
+        indices = np.flatnonzero(row[0])
+        values = row[0][indices]
+    values = np.asarray(values, np.float32)
+    length = float(np.sqrt(np.dot(values.astype(np.float64), values)))
+    if length == 0:
+        return None
+    return (np.array([0, len(indices)], np.int64), indices.astype(np.int32, copy=False), values / np.float32(length))
+
+
+def _times(point: Point, weights: Rows) -> np.ndarray:
+    """point @ weights (width,)."""
+    if sparse.issparse(weights):
+        whole = sparse.csr_matrix((point[2], point[1], point[0]), shape=(1, weights.shape[0]))
+        return times(whole, weights)[0]
+    out = np.empty(weights.shape[1], np.float32)
+    search_kernels.embed_row(*point, 0, weights, out)
+    return out
+
+
+def _nearest(cluster: Cluster, point: Point, distance: str, count: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return a cluster's nearest training rows, how near (1, count), and ‖V·x‖."""
+    embedded = _times(point, cluster.weights)  # (dim,)
+    if cluster.zero_below > 0:
+        embedded[np.abs(embedded) < cluster.zero_below] = 0
+    square = float(np.dot(embedded, embedded.astype(np.float64)))
+    ids, near = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
+    if square == 0:  # sent to zero, and so near nobody
+        ids[:], near[:] = -1, -np.inf
+        return ids, near, 0.0
+    if distance == "cosine":
+        embedded = embedded / np.float32(np.sqrt(square))
+    products = np.empty((1, len(cluster.members)), np.float32)
+    search_kernels.dense_times_vector(cluster.points, embedded, products[0], 0, len(cluster.members))
+    if distance == "euclidean":
+        products -= cluster.half_squares
+    search_kernels.row_top(products, 0, ids, near, 0, 1)
+    if distance == "euclidean":
+        near += np.float32(1 - square / 2)
+    return np.where(ids >= 0, cluster.members[ids], -1).astype(np.int32), near, float(np.sqrt(square))
