@@ -170,3 +170,20 @@ def test_a_row_has_the_same_length_alone_and_among_others():
     whole = rows.normalise(X)
     for row in range(30):
         assert rows.normalise(X[[row]]).data.tobytes() == whole[[row]].data.tobytes()
+
+
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_rows_over_their_own_columns(sparse_rows):
+    X = random_rows()
+    X = csr_matrix(X.multiply(np.arange(X.shape[1]) % 3 > 0))  # every third column empty
+    X.eliminate_zeros()
+    given = X if sparse_rows else X.toarray()
+    own, columns = rows.own_columns(given)
+    assert columns.tolist() == np.flatnonzero(X.toarray().any(axis=0)).tolist()
+    np.testing.assert_array_equal(rows.dense(own), X.toarray()[:, columns])
+    new = random_rows()  # has features that the others have not
+    weights = np.random.default_rng(1).standard_normal((len(columns), 5)).astype(np.float32)
+    selected = rows.select_columns(new if sparse_rows else new.toarray(), columns)
+    np.testing.assert_allclose(rows.times(selected, weights), new.toarray()[:, columns] @ weights, atol=1e-5)
+    assert rows.own_columns(own) == (own, None) if sparse_rows else rows.own_columns(own)[1] is None
+    assert rows.select_columns(new, None) is new

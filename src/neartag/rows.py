@@ -81,6 +81,35 @@ def times(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
     return out
 
 
+def own_columns(rows: Rows) -> tuple[Rows, np.ndarray | None]:
+    """Return rows over the columns that occur in them only, and these columns' numbers in rising order.
+
+    A cluster of a large data set has a small part of its features; all that is made for it then has as few. None, and
+    the rows as they are, where every column occurs.
+    """
+    if sparse.issparse(rows):
+        occurs = np.zeros(rows.shape[1], bool)
+        occurs[rows.indices] = True
+    else:
+        occurs = rows.any(axis=0)
+    columns = np.flatnonzero(occurs).astype(np.int32)
+    if len(columns) == rows.shape[1] or not len(columns):
+        return rows, None
+    return select_columns(rows, columns), columns
+
+
+def select_columns(rows: Rows, columns: np.ndarray | None) -> Rows:
+    """Return rows over some columns, given in rising order; None: all. What is in other columns becomes zero."""
+    if columns is None:
+        return rows
+    if not sparse.issparse(rows):
+        return np.ascontiguousarray(rows[:, columns])
+    place = np.minimum(np.searchsorted(columns, rows.indices), len(columns) - 1).astype(np.int32)
+    # Entries of other columns stay as zeros at some place: cheaper than taking them out, and products do not notice.
+    data = np.where(columns[place] == rows.indices, rows.data, np.float32(0))
+    return csr_matrix((data, place, rows.indptr), shape=(rows.shape[0], len(columns)))
+
+
 def transpose(rows: Rows) -> Rows:
     """Return the transpose, again as rows."""
     if sparse.issparse(rows):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag import search_kernels
-from neartag.rows import Rows, compact, normalise
+from neartag.rows import Rows, compact, normalise, own_columns, select_columns
 from neartag.threads import hold, run_ranges
 from neartag.x1.admm import admm, embed
 from neartag.x1.neighbours import neighbour_graph
@@ -28,9 +28,10 @@ class Cluster:
     """What is kept of a cluster: who is in it, how to embed a point, and where its points lie."""
 
     members: np.ndarray  # (N,) int32, row numbers in the training set
-    weights: Rows  # Vᵀ (d, dim), CSR where truncated
+    weights: Rows  # Vᵀ (features, dim), CSR where truncated
     points: np.ndarray  # V·x of the members (N, dim), of unit length where cosines are asked for
     zero_below: float = 0.0
+    features: np.ndarray | None = None  # (features,) int32, rising: which ones the members have; None: all d
     history: np.ndarray = field(default_factory=lambda: np.empty(0))  # SVP's objective a step, as a share of its start
 
     @cached_property
@@ -48,7 +49,8 @@ class Cluster:
 
         Nearness is the cosine, or 1 − ‖V·x − V·xᵢ‖²/2, which is the cosine for rows of unit length.
         """
-        embedded = embed(X, self.weights, self.zero_below, threads)  # (m, dim)
+        known = select_columns(X, self.features)
+        embedded = embed(known, self.weights, self.zero_below, threads)  # (m, dim)
         squares = np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64)
         if distance == "euclidean":
             ids, near = nearest(embedded, self.points, count, threads, offset=self.half_squares)
@@ -133,6 +135,7 @@ def train_cluster(
     """
     report = report or (lambda steps: None)
     with hold():
+        X, features = own_columns(X)
         X = compact(X)
         graph = neighbour_graph(Y, settings["svp_neighbours"], similarity=settings["label_similarity"], threads=threads)
         report(1)
@@ -166,5 +169,6 @@ def train_cluster(
         weights=regression.weights,
         points=embedded if settings["vote_distance"] == "euclidean" else normalise(embedded),
         zero_below=regression.zero_below,
+        features=features,
         history=np.array(embedding.objective) / max(whole, np.finfo(np.float64).tiny),
     )

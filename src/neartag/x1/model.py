@@ -172,6 +172,8 @@ class X1Model:
                 put_rows(arrays, f"{c}.points", csr_matrix(cluster.points) if sparse_points else cluster.points)
                 arrays[f"{c}.history"] = cluster.history
                 put_rows(arrays, f"{c}.weights", cluster.weights)
+                if cluster.features is not None:
+                    arrays[f"{c}.features"] = cluster.features
             parts[f"learner-{number:03d}"] = arrays
         if self.index is not None:
             parts["index"] = {}
@@ -195,6 +197,7 @@ class X1Model:
                     weights=get_rows(arrays, f"{c}.weights"),
                     points=dense(get_rows(arrays, f"{c}.points")),
                     zero_below=float(zero_below),
+                    features=arrays.get(f"{c}.features"),
                     history=arrays[f"{c}.history"],
                 )
                 for c, zero_below in enumerate(arrays["zero_below"])

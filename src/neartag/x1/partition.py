@@ -1,6 +1,10 @@
 """Partition the points by k-means of their unit feature rows (line 1 of Algorithm 1, section 2.2 of the paper).
 
 Training points and new points follow one rule: the nearest centroid, that is the largest x·c − ‖c‖²/2.
+
+Plain k-means costs n · C a round, which with C = n/25000 grows as n². Above FLAT clusters it is therefore done twice
+over: √C coarse groups first, then each group into its share of the clusters, and at last each point to the nearest of
+the clusters of its own group and of those next to it. That costs n · √C a round.
 """
 
 from __future__ import annotations
@@ -25,6 +29,14 @@ LEARNERS = 5
 ROUNDS = 20
 # Settled: fewer than this share of points changed cluster.
 SETTLED = 1e-3
+# Clusters found at once; more are found in two stages.
+FLAT = 32
+# Neighbouring groups whose clusters a point may move to in the end.
+NEXT = 3
+# Points that rounds of k-means look at: so many a cluster, and no fewer than that; all of them follow in the end.
+SAMPLE, SMALLEST_SAMPLE = 2000, 20_000
+# Points among which k-means++ draws its starts, for each start and at least.
+DRAW, SMALLEST_DRAW = 100, 5000
 # Rows scored against the centroids at once, so that the scores stay in cache and never form an n × C array.
 BLOCK = 8192
 
@@ -76,7 +88,8 @@ def partition(
     if start not in STARTS:
         raise ParameterError(f"cluster_start must be one of {STARTS}, not {start!r}")
     rng = np.random.default_rng(seed)
-    assignment = _k_means(X, min(n_clusters, X.shape[0]), start, rng, threads)
+    count = min(n_clusters, X.shape[0])
+    assignment = (_k_means if count <= FLAT else _two_stages)(X, count, start, rng, threads)
     if max_size is not None:
         assignment = _split_large(X, assignment, max_size, start, rng, threads)
     if centroid_entries is None or centroid_entries >= X.shape[1]:
@@ -102,21 +115,75 @@ def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.nda
 
 
 def _k_means(X: Rows, count: int, start: str, rng: np.random.Generator, threads: int) -> np.ndarray:
-    """Lloyd's rounds; returns the assignment, clusters numbered without gaps."""
+    """Lloyd's rounds, of many points on a sample; returns the assignment of all, clusters numbered without gaps."""
     n = X.shape[0]
     if count <= 1:
         return np.zeros(n, np.int32)
-    chosen = _spread_rows(X, count, rng) if start == "k-means++" else rng.choice(n, count, replace=False)
-    picked = X[np.sort(chosen)]
-    centroids = np.ascontiguousarray((picked.toarray() if sparse.issparse(picked) else picked).T)  # (d, C)
+    enough = max(SMALLEST_SAMPLE, SAMPLE * count)
+    if n > 2 * enough:
+        sample = X[np.sort(rng.choice(n, enough, replace=False))]
+        centroids, _ = _lloyd(sample, _starts(sample, count, start, rng), ROUNDS, threads)
+        _, assignment = _lloyd(X, centroids, 2, threads)  # once to the sample's means, once to their own
+    else:
+        _, assignment = _lloyd(X, _starts(X, count, start, rng), ROUNDS, threads)
+    return _numbered(assignment)
+
+
+def _lloyd(X: Rows, centroids: np.ndarray, rounds: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centroids (d, C) and the assignment (n,) after at most so many rounds, fewer once it has settled."""
+    n, count = X.shape[0], centroids.shape[1]
     assignment = np.full(n, -1, np.int32)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         fresh = route(X, centroids, 1, threads)[:, 0]
         changed = np.count_nonzero(fresh != assignment)
         assignment = fresh
         if changed <= SETTLED * n:
             break
         centroids = _means(X, assignment, count)
+    return centroids, assignment
+
+
+def _starts(X: Rows, count: int, start: str, rng: np.random.Generator) -> np.ndarray:
+    """Return the first centroids (d, ≤ count): some of the points."""
+    n = X.shape[0]
+    among = max(SMALLEST_DRAW, DRAW * count)
+    pool = np.arange(n) if n <= among else np.sort(rng.choice(n, among, replace=False))
+    if start == "k-means++":
+        chosen = pool[_spread_rows(X if n <= among else X[pool], count, rng)]
+    else:
+        chosen = rng.choice(n, count, replace=False)
+    picked = X[np.sort(chosen)]
+    return np.ascontiguousarray((picked.toarray() if sparse.issparse(picked) else picked).T)
+
+
+def _two_stages(X: Rows, count: int, start: str, rng: np.random.Generator, threads: int) -> np.ndarray:
+    """Groups of clusters first, then the clusters of each group; returns the assignment, numbered without gaps."""
+    n = X.shape[0]
+    groups = _k_means(X, round(np.sqrt(count)), start, rng, threads)
+    n_groups = int(groups.max()) + 1
+    if n_groups == 1:  # the points cannot be told apart, or hardly
+        return _k_means(X, count, start, rng, threads)
+    members = [np.flatnonzero(groups == group) for group in range(n_groups)]
+    assignment = np.empty(n, np.int32)
+    owner: list[int] = []  # the group of each cluster
+    for group, rows in enumerate(members):
+        share = max(1, round(count * len(rows) / n))
+        inside = (_k_means if share <= FLAT else _two_stages)(X[rows], share, start, rng, threads)
+        assignment[rows] = len(owner) + inside
+        owner += [group] * (int(inside.max()) + 1)
+    of_group = np.array(owner)
+    means = _means(X, groups, n_groups)  # (d, groups)
+    near = route(np.ascontiguousarray(means.T), means, NEXT + 1, threads)  # each group itself, and those next to it
+    centroids = csr_matrix(_means_sparse(X, assignment, len(owner)))  # (d, C)
+    for group, rows in enumerate(members):
+        candidates = np.flatnonzero(np.isin(of_group, near[group]))
+        some = np.ascontiguousarray(centroids[:, candidates].toarray())
+        assignment[rows] = candidates[route(X[rows], some, 1, threads)[:, 0]]
+    return _numbered(assignment)
+
+
+def _numbered(assignment: np.ndarray) -> np.ndarray:
+    """Return the assignment with clusters numbered without gaps."""
     return np.unique(assignment, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
@@ -151,12 +218,17 @@ def _spread_rows(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray:
 
 def _means(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
     """Centroids (d, C) of an assignment; an empty cluster's is zero."""
+    means = _means_sparse(X, assignment, count)
+    return np.ascontiguousarray(means.toarray() if sparse.issparse(means) else means, np.float32)
+
+
+def _means_sparse(X: Rows, assignment: np.ndarray, count: int) -> Rows:
+    """The same, sparse where X is."""
     n = X.shape[0]
     sizes = np.bincount(assignment, minlength=count)
     share = (1 / np.maximum(sizes, 1)).astype(np.float32)
     member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
-    means = X.T @ member  # (d, C)
-    return np.ascontiguousarray(means.toarray() if sparse.issparse(means) else means, np.float32)
+    return X.T @ member  # (d, C)
 
 
 def _split_large(

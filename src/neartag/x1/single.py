@@ -128,9 +128,17 @@ def _times(point: Point, weights: Rows) -> np.ndarray:
     return out
 
 
+def _known(point: Point, features: np.ndarray | None) -> Point:
+    """Return the point over some features only, given in rising order; None: all."""
+    if features is None:
+        return point
+    place = np.minimum(np.searchsorted(features, point[1]), len(features) - 1).astype(np.int32)
+    return point[0], place, np.where(features[place] == point[1], point[2], np.float32(0))
+
+
 def _nearest(cluster: Cluster, point: Point, distance: str, count: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Return a cluster's nearest training rows, how near (1, count), and ‖V·x‖."""
-    embedded = _times(point, cluster.weights)  # (dim,)
+    embedded = _times(_known(point, cluster.features), cluster.weights)  # (dim,)
     if cluster.zero_below > 0:
         embedded[np.abs(embedded) < cluster.zero_below] = 0
     square = float(np.dot(embedded, embedded.astype(np.float64)))
