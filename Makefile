@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest lint format bench clean
+.PHONY: demo test test-fast test-lowest lint format bench peers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/neartag demo
@@ -26,6 +26,11 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py
+
+# neartag beside other tools on the same data (benchmarks/README.md), in an environment of their own.
+# PEERS passes options and names on: make peers PEERS="bibtex --repeat 1"
+peers: .venv-peers/.installed
+	.venv-peers/bin/python benchmarks/peers.py --write $(PEERS)
 
 # The suite on the declared lower bounds, in an environment of its own.
 test-lowest: .venv-lowest/.installed
@@ -52,5 +57,12 @@ $(VENV)/.lint: $(VENV)/.installed
 	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable ".[test]"
 	touch $@
 
+# Where libpecos does not install, the others are measured without it.
+.venv-peers/.installed: pyproject.toml benchmarks/peers-requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --requirement benchmarks/peers-requirements.txt --editable .
+	-.venv-peers/bin/python -m pip install --quiet --no-deps libpecos==1.2.8
+	touch $@
+
 clean:
-	rm -rf $(VENV) .venv-lowest .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build
+	rm -rf $(VENV) .venv-lowest .venv-peers .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build

@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
+import unicodedata
 
 import numpy as np
 import pytest
@@ -323,7 +324,10 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            (["--vote-neighbours", "0"], "--vote-neighbours must be a whole number of at least 1, not '0'"),
+            (["--vote-neighbours", "0"], "--vote-neighbours must be a whole number from 1 to 2147483647 or 'auto', not"),
+                ["--vote-neighbours", "0"],
+                "--vote-neighbours must be a whole number from 1 to 2147483647 or 'auto', not '0'",
+            ),
             (["--embedding-dim", "ten"], "--embedding-dim must be"),
             (["--n-clusters", "2.5"], "--n-clusters must be a whole number of at least 1 or 'auto', not '2.5'"),
             (["--label-similarity", "dot"], "--label-similarity must be 'cosine' or 'inner', not 'dot'"),
@@ -548,6 +552,38 @@ class TestParts:
         assert "[red]a" in shown  # names are never taken for markup
         assert "[value]" in shown
         assert "\x1b[" in shown
+
+    # Clears the screen, sets the title in two ways, rings, goes back: as bytes that a terminal obeys.
+    DRIVING = "a\x1b[2Jb\x1b]0;owned\x07c\x9b31md\x7fe\x08f\rg\nh\x00"
+    SHOWN = r"a\x1b[2Jb\x1b]0;owned\x07c\x9b31md\x7fe\x08f\rg\nh\x00"
+
+    @pytest.mark.parametrize("on_terminal", [False, True])
+    def test_names_cannot_drive_the_terminal(self, capsys, monkeypatch, on_terminal):
+        from rich.console import Console
+
+        if on_terminal:
+            monkeypatch.setattr(output, "terminal", lambda: Console(width=400, force_terminal=True, color_system=None))
+        driving = self.DRIVING
+        output.show_table(["tag", driving], [[driving, "@"]], title=driving, words=(0, 1))
+        output.show_pairs([(driving, "x"), ("key", driving)])
+        shown = capsys.readouterr().out
+        assert shown.count(self.SHOWN) == 5
+        assert not {sign for sign in shown if unicodedata.category(sign) == "Cc"} - {"\n"}
+        lines = [line for line in shown.splitlines() if line.strip(" ─-")]
+        assert len(lines) == 5, "each stands in one line, and what is aligned stays so"
+        assert lines[1].index(self.SHOWN) == lines[2].index("@")
+
+    def test_json_cannot_drive_the_terminal_and_says_the_same(self):
+        for ascii_only in (False, True):
+            line = output.json_line({self.DRIVING: ["é", self.DRIVING]}, ascii_only=ascii_only)
+            assert json.loads(line) == {self.DRIVING: ["é", self.DRIVING]}
+            assert not [sign for sign in line if unicodedata.category(sign) == "Cc"]
+        assert output.json_line("é\x9b") == '"é\\u009b"'
+
+    def test_what_is_no_control_character_is_shown_as_it_is(self, capsys):
+        name = "é λ 日本 שלום 👩\u200d🔬 \\x1b \xa0|"
+        output.show_pairs([("name", name)])
+        assert capsys.readouterr().out == f"name  {name}\n"
 
     def test_json_on_an_old_terminal_is_still_json(self):
         assert json.loads(output.json_line({"λ": np.float32(0.5)}, ascii_only=True)) == {"λ": 0.5}

@@ -136,6 +136,18 @@ def test_npz_runs_no_code(tmp_path):
         read_npz(tmp_path / "data.npz")
 
 
+@pytest.mark.parametrize("version", [b"\x01\x00", b"\x02\x00"])
+@pytest.mark.parametrize("header", [b"{'descr': '<i4', 'shape': (3", b"'" * 3, b"  a\n b", b"("])
+def test_npz_with_a_header_that_is_no_python(tmp_path, version, header):
+    # numpy reads such headers once more word by word, for what Python 2 wrote, and fails there in another way.
+    header = header.ljust(118) + b"\n"
+    length = len(header).to_bytes(2 if version == b"\x01\x00" else 4, "little")
+    with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
+        archive.writestr("X_ids.npy", b"\x93NUMPY" + version + length + header)
+    with pytest.raises(DataError, match=r"data\.npz: is damaged or not an"):
+        read_npz(tmp_path / "data.npz")
+
+
 @pytest.fixture(scope="module")
 def npz_bytes(tmp_path_factory):
     path = tmp_path_factory.mktemp("npz") / "data.npz"

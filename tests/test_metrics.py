@@ -22,6 +22,7 @@ from neartag.errors import ParameterError
 TRUTH = csr_matrix(np.array([[1, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]))
 LABELS = np.array([[2, 1, 0], [0, 3, -1], [1, 2, 3]])
 KNOWN = np.array([1.0, 0.5, 0.25, 0.5])  # 1/p: 1, 2, 4, 2
+COMPLEX = TRUTH.astype(complex)
 LOG3 = math.log2(3)
 
 
@@ -81,6 +82,13 @@ def test_perfect_predictions_reach_all_but_unlabelled_points():
     assert scores["R@3"] == pytest.approx(200 / 3)
     assert scores["PSP@1"] == pytest.approx(100)
     assert scores["PSnDCG@3"] == pytest.approx(100)
+
+
+def test_k_may_be_a_number_of_numpys():
+    assert metrics.precision_at(LABELS, TRUTH, np.int64(2)) == metrics.precision_at(LABELS, TRUTH, 2)
+    assert metrics.by_frequency(LABELS, TRUTH, TRUTH, ks=np.array([1, 2])) == metrics.by_frequency(
+        LABELS, TRUTH, TRUTH, ks=(1, 2)
+    )
 
 
 def test_evaluate_names_every_metric():
@@ -288,6 +296,22 @@ def test_bootstrap_is_the_same_for_the_same_seed():
     [
         (lambda: metrics.precision_at(LABELS, TRUTH, 4), "k is 4"),
         (lambda: metrics.precision_at(LABELS, TRUTH, 0), "k must be at least 1: 0"),
+        (lambda: metrics.precision_at(LABELS, TRUTH, 1.5), "k must be a whole number: 1.5"),
+        (lambda: metrics.ndcg_at(LABELS, TRUTH, 1.0), "k must be a whole number: 1.0"),
+        (lambda: metrics.recall_at(LABELS, TRUTH, "1"), "k must be a whole number: '1'"),
+        (lambda: metrics.psp_at(LABELS, TRUTH, KNOWN, None), "k must be a whole number: None"),
+        (lambda: metrics.psndcg_at(LABELS, TRUTH, KNOWN, True), "k must be a whole number: True"),
+        (lambda: metrics.evaluate(LABELS, TRUTH, ks=(1, 1.5)), "k must be a whole number: 1.5"),
+        (lambda: metrics.evaluate(LABELS, TRUTH, ks=(1.5,), Y_train=TRUTH), "k must be a whole number: 1.5"),
+        (lambda: metrics.by_frequency(LABELS, TRUTH, TRUTH, ks=(1.5,)), "k must be a whole number: 1.5"),
+        (lambda: metrics.precision_at(LABELS, COMPLEX, 1), "Y must hold zeros and ones, not complex128"),
+        (lambda: metrics.evaluate(LABELS, COMPLEX, ks=(1,)), "Y must hold zeros and ones, not complex128"),
+        (lambda: metrics.evaluate(LABELS, TRUTH, ks=(1,), Y_train=COMPLEX), "Y_train must hold .* complex128"),
+        (lambda: metrics.by_frequency(LABELS, COMPLEX, TRUTH, ks=(1,)), "Y must hold .* complex128"),
+        (lambda: metrics.by_frequency(LABELS, TRUTH, COMPLEX, ks=(1,)), "Y_train must hold .* complex128"),
+        (lambda: metrics.paired_bootstrap(LABELS, LABELS, COMPLEX), "Y must hold .* complex128"),
+        (lambda: metrics.propensities(COMPLEX), "Y_train must hold .* complex128"),
+        (lambda: metrics.precision_at([[10**400]] * 3, TRUTH, 1), "integer label ids"),
         (lambda: metrics.evaluate(LABELS, TRUTH), "k is 5"),
         (lambda: metrics.by_frequency(LABELS, TRUTH, TRUTH, ks=(4,)), "k is 4"),
         (lambda: metrics.precision_at(LABELS[:2], TRUTH, 1), r"3 rows.*\(2, 3\)"),

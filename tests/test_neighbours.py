@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from neartag.data import synthetic
 from neartag.errors import ParameterError
+from neartag.x1 import neighbours
 from neartag.x1.neighbours import label_neighbours, neighbour_graph
 
 
@@ -103,6 +108,51 @@ def test_rows_without_labels_have_no_neighbours():
     empty = csr_matrix((7, 3), dtype=np.float32)
     assert neighbour_graph(empty, 4).nnz == 0
     assert (label_neighbours(empty, 4)[0] == -1).all()
+
+
+@st.composite
+def label_matrices(draw):
+    """Return label rows of which many are equal, with labels on none, some, almost all and all of the points."""
+    n, width = draw(st.integers(1, 60)), draw(st.integers(1, 9))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    share = random.choice([0, 0.05, 0.3, 0.95, 1], width)
+    kinds = random.random((draw(st.integers(1, 60)), width)) < share  # the rows are drawn from these
+    return csr_matrix(kinds[random.integers(0, len(kinds), n)].astype(np.float32))
+
+
+def sorted_rows(found):
+    ids, values = found
+    order = np.argsort(ids, axis=1)
+    return np.take_along_axis(ids, order, 1).tolist(), np.take_along_axis(values, order, 1).tolist()
+
+
+@settings(max_examples=300)
+@given(label_matrices(), st.integers(1, 20), st.sampled_from(["cosine", "inner"]), st.integers(1, 2))
+def test_frequent_labels_dealt_with_by_groups_change_nothing(Y, count, similarity, threads):
+    options = {"similarity": similarity, "threads": threads}
+    with mock.patch.object(neighbours, "FREQUENT", 2):  # none is: each row is compared with all that share a label
+        wanted = label_neighbours(Y, count, **options)
+        graph = neighbour_graph(Y, count, **options)
+    for frequent, most_frequent, most_groups in ((0, 16, 1024), (0.1, 2, 1024), (0.5, 16, 8)):
+        limits = {"FREQUENT": frequent, "MOST_FREQUENT": most_frequent, "MOST_GROUPS": most_groups}
+        with mock.patch.multiple(neighbours, POINTS_A_GROUP=1, FEWEST_POINTS=1, **limits):
+            assert sorted_rows(label_neighbours(Y, count, **options)) == sorted_rows(wanted), "to the last bit"
+            same = neighbour_graph(Y, count, **options)
+        for piece in ("indptr", "indices", "data"):
+            assert np.array_equal(getattr(same, piece), getattr(graph, piece))
+
+
+@pytest.mark.parametrize("share", [1, 0.97])
+def test_a_label_on_nearly_all_points_costs_no_comparison_of_all_with_all(share):
+    n = 40_000
+    head = np.random.default_rng(0).random(n) < share
+    Y = csr_matrix(np.column_stack([head, np.arange(n) % 2000 == 0]).astype(np.float32))
+    label_neighbours(Y[:50], 10)  # compiled
+    begun = time.process_time()
+    ids, _ = label_neighbours(Y, 10)
+    assert time.process_time() - begun < 2  # comparing all pairs takes 9 s, this a fiftieth of one
+    alike = np.flatnonzero(head & (np.arange(n) % 2000 > 0))
+    assert np.array_equal(np.sort(ids[alike[7]]), alike[7:17])
 
 
 def test_by_hand():

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.data import synthetic
 from neartag.errors import ParameterError
-from neartag.rows import normalise
+from neartag.rows import as_rows, normalise
 from neartag.threads import hold
 from neartag.x1 import partition as module
 from neartag.x1.partition import automatic, partition, route
@@ -308,19 +308,59 @@ def test_truncated_centroids_keep_no_more_where_entries_are_equal():
 
 
 @pytest.mark.parametrize(
-    ("n", "learners", "clusters", "wanted"),
+    ("n", "learners", "clusters", "dim", "wanted"),
     [
-        (1, "auto", "auto", (1, 1)),
-        (25_000, "auto", "auto", (1, 1)),
-        (100_000, "auto", "auto", (5, 4)),
-        (1, 3, "auto", (3, 2)),  # several learners are to differ, so they get at least two clusters
-        (1_000_000, 3, "auto", (3, 40)),
-        (1_000_000, 1, "auto", (1, 40)),
-        (100, 1, "auto", (1, 1)),
-        (100, "auto", 1, (1, 1)),
-        (100, "auto", 7, (5, 7)),
-        (100, 4, 1, (4, 1)),
+        (1, "auto", "auto", "auto", (1, 1, 200)),
+        (40_000, "auto", "auto", "auto", (1, 1, 200)),
+        (100_000, "auto", "auto", "auto", (1, 1, 100)),
+        (400_000, "auto", "auto", "auto", (3, 4, 100)),
+        (1, 3, "auto", "auto", (3, 2, 200)),  # several learners are to differ, so they get at least two clusters
+        (1_000_000, 3, "auto", 50, (3, 10, 50)),
+        (1_000_000, 1, "auto", "auto", (1, 10, 100)),
+        (100, 1, "auto", 7, (1, 1, 7)),
+        (100, "auto", 1, "auto", (1, 1, 200)),
+        (100, "auto", 7, "auto", (3, 7, 200)),
+        (100, 4, 1, "auto", (4, 1, 200)),
+        (100_000, 1, 4, "auto", (1, 4, 200)),
     ],
 )
-def test_automatic_numbers(n, learners, clusters, wanted):
-    assert automatic(n, learners, clusters) == wanted
+def test_automatic_numbers(n, learners, clusters, dim, wanted):
+    settled = automatic(n, {"n_learners": learners, "n_clusters": clusters, "embedding_dim": dim})
+    assert settled == dict(zip(("n_learners", "n_clusters", "embedding_dim"), wanted, strict=True))
+
+
+# ---- many clusters, in two stages
+
+
+def test_many_clusters_are_as_good_as_plain_k_means(monkeypatch):
+    X = normalise(as_rows(synthetic.make(6000, 3000, 400, 30, 2, topics=60).X))
+
+    def spread(found):  # mean squared distance to the own centroid
+        means = module._means(X, found.assignment, found.n_clusters)
+        own = np.asarray(X.multiply(csr_matrix(means.T)[found.assignment]).sum(axis=1)).ravel()
+        return float(np.mean(1 - 2 * own + (means**2).sum(axis=0)[found.assignment]))
+
+    staged = partition(X, 64, seed=1)
+    monkeypatch.setattr(module, "FLAT", 64)
+    plain = partition(X, 64, seed=1)
+    assert abs(staged.n_clusters - 64) <= 6
+    assert spread(staged) < 1.02 * spread(plain)
+
+
+def test_many_clusters_of_points_all_alike():
+    X = csr_matrix(np.ones((300, 4), np.float32) / 2)
+    assert partition(X, 100).n_clusters == 1
+    assert partition(X, 100, max_size=10).n_clusters == 30
+
+
+def test_rounds_on_a_sample_place_all_points(monkeypatch):
+    X = normalise(as_rows(synthetic.make(3000, 500, 40, 20, 2).X))
+    whole = partition(X, 5)
+    monkeypatch.setattr(module, "SMALLEST_SAMPLE", 300)
+    monkeypatch.setattr(module, "SAMPLE", 100)
+    sampled = partition(X, 5)
+    assert sampled.n_clusters == 5
+    assert len(sampled.assignment) == 3000
+    assert np.bincount(sampled.assignment).min() > 0
+    own = [np.asarray(X.multiply(csr_matrix(p.centroids.T)[p.assignment]).sum(axis=1)).mean() for p in (whole, sampled)]
+    assert own[1] > 0.9 * own[0], "points are about as near to their centroids"

@@ -93,6 +93,44 @@ def test_parameters_that_cannot_be_used_are_refused(state, name, value):
         X1Model.from_state(settings, parts)
 
 
+@pytest.mark.parametrize("name", ["n_features", "n_labels", "n_learners"])
+@pytest.mark.parametrize("change", [float, str, lambda number: True, lambda number: 0, lambda number: -number])
+def test_numbers_that_are_no_counts_are_refused(state, name, change):
+    settings, parts = copy.deepcopy(state)
+    settings[name] = change(settings[name])
+    with pytest.raises(ValueError, match=name):
+        X1Model.from_state(settings, parts)
+
+
+@pytest.mark.parametrize("name", ["n_features", "n_labels"])
+@pytest.mark.parametrize("value", [2**31, 10**30])
+def test_more_columns_than_ids_can_count_are_refused(state, name, value):
+    settings, parts = copy.deepcopy(state)
+    settings[name] = value
+    with pytest.raises(ValueError, match=name):
+        X1Model.from_state(settings, parts)
+
+
+def test_a_cluster_without_points_is_refused(state):
+    settings, parts = copy.deepcopy(state)
+    arrays = parts["learner-000"]
+    width = arrays["0.weights.shape"][1]
+    arrays["0.members"] = np.empty(0, np.int32)
+    for name in [name for name in arrays if name.startswith("0.points")]:
+        del arrays[name]
+    arrays["0.points"] = np.empty((0, width), np.float32)
+    with pytest.raises(ValueError, match="cluster 0 has no points"):
+        X1Model.from_state(settings, parts)
+
+
+def test_a_learner_without_clusters_is_refused(state):
+    settings, parts = copy.deepcopy(state)
+    d = settings["n_features"]
+    parts["learner-001"] = {"zero_below": np.empty(0), "centroids": np.empty((d, 0), np.float32)}
+    with pytest.raises(ValueError, match="no cluster"):
+        X1Model.from_state(settings, parts)
+
+
 def test_sparse_points_are_stored_sparse_and_come_back_the_same():
     data = problem()
     model = X1Classifier(n_clusters=1, embedding_dim=6, svp_neighbours=10, l1=1.0).fit(data.X, data.Y).model_

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -183,6 +184,18 @@ def test_arrays_are_mapped_and_read_only(tmp_path):
             assert not array.flags.writeable
 
 
+def test_saving_takes_no_memory_of_the_models_size(tmp_path):
+    model = Fake(1, size=2 * 10**6)  # 16 MB a part
+    store.save(Fake(1), tmp_path / "other")  # imported
+    for _ in range(2):  # a new folder, and one that has the same files already
+        tracemalloc.start()
+        store.save(model, tmp_path / "model")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 5e6
+    assert whole(store.load(tmp_path / "model")) == 1
+
+
 def test_numbers_of_numpy_in_settings(tmp_path):
     model = Fake(1)
     model.value = np.int64(7)
@@ -225,7 +238,13 @@ def test_part_names(tmp_path, part):
     assert not (tmp_path / "model").exists()
 
 
-@pytest.mark.parametrize("names", ["text", [1], [None], [b"x"]])
+def test_names_may_be_given_one_at_a_time(tmp_path):
+    store.save(Fake(1), tmp_path, label_names=(name for name in "ab"), point_names=iter(["c"]))
+    stored = store.load(tmp_path)
+    assert (stored.label_names, stored.point_names) == (["a", "b"], ["c"])
+
+
+@pytest.mark.parametrize("names", ["text", [1], [None], [b"x"], 3])
 def test_names_must_be_strings(tmp_path, names):
     with pytest.raises(ParameterError, match="label_names must be a list of strings"):
         store.save(Fake(1), tmp_path, label_names=names)
@@ -309,6 +328,31 @@ def test_a_pipe_in_place_of_a_file_does_not_block(tmp_path):
         victim.write_bytes(content)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
+@pytest.mark.parametrize("name", ["model.json", LOCK, TEMPORARY])
+def test_a_pipe_in_the_folder_does_not_block_saving(tmp_path, name):
+    # In a process of its own, which can be ended where it does block.
+    program = """
+import os, sys
+sys.path.insert(0, sys.argv[3])
+import test_store as t
+from neartag import store
+from neartag.errors import ModelError
+store.KINDS["fake"] = "test_store:Fake"
+os.mkfifo(os.path.join(sys.argv[1], sys.argv[2]))
+try:
+    store.save(t.Fake(1), sys.argv[1])
+    print(t.whole(store.load(sys.argv[1])))
+except ModelError as error:
+    print(error)
+"""
+    arguments = [str(tmp_path), name, str(Path(__file__).parent)]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    said = {"model.json": "holds 'model.json' and no model: choose", LOCK: "cannot lock", TEMPORARY: "1"}[name]
+    assert said in done.stdout
+
+
 def edit(folder: Path, path: list[str], value: Any) -> None:
     document = json.loads((folder / "model.json").read_bytes())
     inner = document
@@ -352,6 +396,17 @@ def test_a_wrong_manifest_is_explained(tmp_path, path, value, words):
     with pytest.raises(ModelError, match=words) as caught:
         store.load(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [MemoryError("16 GiB"), OverflowError("too large"), ZeroDivisionError()])
+def test_a_state_that_cannot_be_computed_with_is_damage(tmp_path, monkeypatch, error):
+    def failing(settings, parts):
+        raise error
+
+    store.save(Fake(1), tmp_path)
+    monkeypatch.setattr(Fake, "from_state", failing)
+    with pytest.raises(ModelError, match=f"state of kind 'fake' does not fit .{type(error).__name__}"):
+        store.load(tmp_path)
 
 
 def test_names_of_the_wrong_shape(tmp_path):

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import os
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load as safetensors_load
+from safetensors.numpy import load_file
 
 from neartag.errors import ModelError
 from neartag.tensors import TYPES, map_arrays, pack
+
+
+def packed(arrays, what: str) -> bytes:
+    return b"".join(pack(arrays, what))
 
 
 def mapped(path, content: bytes) -> dict[str, np.ndarray]:
@@ -45,7 +51,7 @@ ARRAYS = {
 
 
 def test_round_trip(tmp_path):
-    content = pack(ARRAYS, "arrays")
+    content = packed(ARRAYS, "arrays")
     back = mapped(tmp_path / "a.safetensors", content)
     theirs = safetensors_load(content)
     assert back.keys() == ARRAYS.keys() == theirs.keys()
@@ -59,13 +65,13 @@ def test_round_trip(tmp_path):
 @pytest.mark.parametrize("dtype", sorted({str(dtype) for dtype in TYPES.values()}))
 def test_every_type_round_trips(tmp_path, dtype):
     array = np.array([[0, 1], [1, 0]]).astype(dtype)
-    back = mapped(tmp_path / "a.safetensors", pack({"array": array}, "arrays"))["array"]
+    back = mapped(tmp_path / "a.safetensors", packed({"array": array}, "arrays"))["array"]
     assert back.dtype == array.dtype
     np.testing.assert_array_equal(back, array)
 
 
 def test_arrays_are_mapped_and_read_only(tmp_path):
-    for name, array in mapped(tmp_path / "a.safetensors", pack(ARRAYS, "arrays")).items():
+    for name, array in mapped(tmp_path / "a.safetensors", packed(ARRAYS, "arrays")).items():
         assert backing(array) is not None, name
         assert type(array) is np.ndarray
         assert array.flags.aligned
@@ -77,21 +83,77 @@ def test_arrays_are_mapped_and_read_only(tmp_path):
 def test_any_layout_in_memory_gives_the_same_bytes():
     straight = np.arange(12, dtype=np.int32).reshape(3, 4)
     for other in (np.asfortranarray(straight), straight.astype(">i4"), np.repeat(straight, 2, axis=0)[::2]):
-        assert pack({"array": other}, "arrays") == pack({"array": straight}, "arrays")
+        assert packed({"array": other}, "arrays") == packed({"array": straight}, "arrays")
     one, two = np.zeros(2), np.ones(3)
-    assert pack({"one": one, "two": two}, "arrays") == pack({"two": two, "one": one}, "arrays")
+    assert packed({"one": one, "two": two}, "arrays") == packed({"two": two, "one": one}, "arrays")
+
+
+def test_the_bytes_are_those_of_the_format():
+    # Wide types first, so that every array is aligned, then by name; the header is filled up to eight bytes.
+    arrays = {
+        "b": np.array([1, 2], np.uint8),
+        "a": np.array([True]),
+        "c": np.array([[1.5]]),
+        "d": np.zeros(0, np.int64),
+    }
+    header = (
+        b'{"d":{"dtype":"I64","shape":[0],"data_offsets":[0,0]},'
+        b'"c":{"dtype":"F64","shape":[1,1],"data_offsets":[0,8]},'
+        b'"b":{"dtype":"U8","shape":[2],"data_offsets":[8,10]},'
+        b'"a":{"dtype":"BOOL","shape":[1],"data_offsets":[10,11]}}'
+    )
+    header += b" " * (-len(header) % 8)
+    body = np.array([1.5]).tobytes() + bytes([1, 2, 1])
+    assert packed(arrays, "arrays") == struct.pack("<Q", len(header)) + header + body
+
+
+shapes = st.lists(st.integers(0, 4), max_size=3).map(tuple)
+kinds = st.sampled_from(sorted(str(dtype) for dtype in TYPES.values()))
+named = st.dictionaries(st.text(max_size=4).filter(lambda name: name != "__metadata__"), st.tuples(kinds, shapes))
+
+
+@settings(max_examples=150, deadline=None)
+@given(named, st.booleans(), st.randoms(use_true_random=False))
+def test_any_arrays_are_read_back_by_safetensors_and_by_us(tmp_path_factory, wanted, turned, random):
+    path = tmp_path_factory.getbasetemp() / "theirs.safetensors"
+    arrays = {}
+    for name, (kind, shape) in wanted.items():
+        values = np.array([random.randrange(2) for _ in range(int(np.prod(shape)))]).astype(kind).reshape(shape)
+        arrays[name] = np.asfortranarray(values) if turned else values
+    ours = mapped(path, packed(arrays, "arrays"))
+    for found in (load_file(path), ours):
+        assert found.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert found[name].dtype == array.dtype
+            assert found[name].shape == array.shape
+            np.testing.assert_array_equal(found[name], array)
+
+
+@pytest.mark.parametrize("shape", [(2**21,), (1, 2**21), (2**21, 1), (2**10, 2**11)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_packing_takes_no_memory_of_the_arrays_size(shape, turned):
+    array = np.zeros(shape, np.float64)  # 16 MB
+    array = np.asfortranarray(array) if turned else array
+    length = 0
+    tracemalloc.start()
+    for piece in pack({"array": array}, "arrays"):
+        length += len(piece)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert length > array.nbytes
+    assert peak < 3e6
 
 
 def test_no_arrays(tmp_path):
-    assert mapped(tmp_path / "a.safetensors", pack({}, "arrays")) == {}
+    assert mapped(tmp_path / "a.safetensors", packed({}, "arrays")) == {}
 
 
 @pytest.mark.parametrize("array", [np.array(["text"]), np.array([object()]), np.zeros(2, complex)])
 def test_what_cannot_be_stored_is_named(array):
     with pytest.raises(ModelError, match="part: the array 'values' of type"):
-        pack({"values": array}, "part")
+        packed({"values": array}, "part")
     with pytest.raises(ModelError, match="__metadata__"):
-        pack({"__metadata__": np.zeros(2)}, "part")
+        packed({"__metadata__": np.zeros(2)}, "part")
 
 
 def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
@@ -161,7 +223,7 @@ def test_any_header_gives_arrays_inside_the_file_or_a_model_error(tmp_path_facto
 
 
 def test_any_changed_header_byte_gives_arrays_inside_the_file_or_a_model_error(tmp_path):
-    content = pack(ARRAYS, "arrays")
+    content = packed(ARRAYS, "arrays")
     body = len(content) - 8 - struct.unpack("<Q", content[:8])[0]
     for position in range(len(content) - body):
         changed = bytearray(content)
@@ -176,7 +238,7 @@ def test_any_changed_header_byte_gives_arrays_inside_the_file_or_a_model_error(t
 def test_arrays_outlive_the_handle_and_the_name(tmp_path):
     # The handle may be closed, and the file removed, once its arrays are mapped.
     path = tmp_path / "a.safetensors"
-    arrays = mapped(path, pack(ARRAYS, "arrays"))
+    arrays = mapped(path, packed(ARRAYS, "arrays"))
     if os.name == "posix":
         path.unlink()
     np.testing.assert_array_equal(arrays["matrix"], ARRAYS["matrix"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from contextlib import suppress
 
 import numpy as np
@@ -132,6 +133,15 @@ def test_says_what_is_wrong_and_where(file, content, line, said):
     with pytest.raises(DataError, match=rf"data\.jsonl:{line}: .*{said}") as raised:
         read_jsonl(file(content))
     assert "; " in str(raised.value) or line == 1
+
+
+def test_a_repeated_key_is_found_in_a_long_line(file):
+    # Looking for each key among all others would take minutes here.
+    many = ", ".join(f'"{number}": 1' for number in range(200_000))
+    begun = time.process_time()
+    with pytest.raises(DataError, match="'199999' occurs twice"):
+        read_jsonl(file(f'{{"features": {{{many}, "199999": 2}}, "labels": []}}'))
+    assert time.process_time() - begun < 5
 
 
 json_values = st.recursive(

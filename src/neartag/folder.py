@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -61,24 +61,33 @@ class Writer:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 
-    def add(self, stem: str, suffix: str, content: bytes) -> File:
-        """Store the content under a name that ends in its hash, and return its entry."""
-        sha256 = hashlib.sha256(content).hexdigest()
-        file = File(f"{stem}.{sha256[:HASH_DIGITS]}.{suffix}", len(content), sha256)
-        path = self._folder / file.name
-        if not _holds(path, file):
-            temporary = self._write(content)
+    def add(self, stem: str, suffix: str, pieces: Iterable[bytes | memoryview]) -> File:
+        """Store the pieces, end to end, under a name that ends in their hash, and return the file's entry."""
+        state, size = hashlib.sha256(), 0
+        with self._fresh() as handle:
+            for piece in pieces:
+                state.update(piece)
+                size += handle.write(piece)
+            sha256 = state.hexdigest()
+            file = File(f"{stem}.{sha256[:HASH_DIGITS]}.{suffix}", size, sha256)
+            path = self._folder / file.name
+            held = _holds(path, file)
+            if not held:
+                _sync(handle)
+        if not held:
             if not path.exists():
                 self._added.append(path)
-            _replace(temporary, path)
+            _replace(self._folder / TEMPORARY, path)
         return file
 
     def switch(self, document: bytes, files: list[File]) -> None:
         """Make the document the folder's manifest and remove the files of ours that it does not need."""
-        temporary = self._write(document)
+        with self._fresh() as handle:
+            handle.write(document)
+            _sync(handle)
         _sync_folder(self._folder)  # the new files' names are on disk before anything points at them
         self._added.clear()  # from here on they may be in use
-        _replace(temporary, self._folder / MANIFEST)
+        _replace(self._folder / TEMPORARY, self._folder / MANIFEST)
         _sync_folder(self._folder)  # the switch is on disk before the old files go
         needed = {file.name for file in files}
         for path in self._folder.iterdir():
@@ -86,14 +95,10 @@ class Writer:
                 with suppress(OSError):  # Windows keeps what someone has mapped; the next save will get it
                     path.unlink()
 
-    def _write(self, content: bytes) -> Path:
+    def _fresh(self) -> BinaryIO:
         path = self._folder / TEMPORARY
         path.unlink(missing_ok=True)
-        with path.open("xb") as handle:
-            handle.write(content)
-            handle.flush()
-            os.fsync(handle.fileno())
-        return path
+        return path.open("xb")
 
 
 def refuse_foreign(folder: Path) -> None:
@@ -102,7 +107,7 @@ def refuse_foreign(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise ModelError(f"{folder} is a file: name a folder to save a model in")
-    if (folder / MANIFEST).exists():
+    if (folder / MANIFEST).is_file():  # a pipe of that name would block
         document = manifest.read_json(folder / MANIFEST)
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ModelError(f"{folder / MANIFEST} is not neartag's: choose another folder to save in")
@@ -153,6 +158,11 @@ def _holds(path: Path, file: File) -> bool:
         return False
     with path.open("rb") as handle:
         return digest(handle) == file.sha256
+
+
+def _sync(handle: BinaryIO) -> None:
+    handle.flush()
+    os.fsync(handle.fileno())
 
 
 def _replace(source: Path, target: Path) -> None:

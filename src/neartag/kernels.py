@@ -1,4 +1,4 @@
-"""Every numba kernel of the method, and nothing else.
+"""The numba kernels of training, and nothing else; those of prediction are in `search_kernels`.
 
 Each works on the rows start…stop, releases the GIL, is compiled once for the types named and
 kept in numba's cache on disk. Inputs are declared read-only so that memory-mapped models can be
@@ -10,21 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import kernel
-
-_float = types.float32
-_id = types.int32
+from neartag.jit import FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel
 
 
-def _read(dtype: types.Type, ndim: int = 1) -> types.Array:
-    return types.Array(dtype, ndim, "C", readonly=True)
-
-
-_pointer, _ids, _values = _read(types.int64), _read(_id), _read(_float)
-_matrix = _read(_float, 2)
-
-
-@kernel(types.void(_pointer, _ids, _values, _matrix, _float[:, ::1], types.int64, types.int64), fastmath=True)
+@kernel(types.void(POINTER, IDS, VALUES, MATRIX, FLOAT[:, ::1], types.int64, types.int64), fastmath=True)
 def sparse_times_dense(indptr, indices, data, dense, out, start, stop):  # noqa: ANN001, ANN201
     """out[start:stop] = S[start:stop] @ dense, S in CSR."""
     width = dense.shape[1]
@@ -46,7 +35,7 @@ def sparse_times_dense(indptr, indices, data, dense, out, start, stop):  # noqa:
             position += 1
 
 
-@kernel(types.void(_pointer, _ids, _values, _pointer, _ids, _values, _float[:, ::1], types.int64, types.int64))
+@kernel(types.void(POINTER, IDS, VALUES, POINTER, IDS, VALUES, FLOAT[:, ::1], types.int64, types.int64))
 def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out, start, stop):  # noqa: ANN001, ANN201
     """out[start:stop] = (S @ W)[start:stop] as a dense block, S and W in CSR."""
     for i in range(start, stop):
@@ -58,7 +47,7 @@ def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out,
                 out[i, w_indices[q]] += value * w_data[q]
 
 
-_products = (_pointer, _ids, _values, _pointer, _ids, _values)
+_products = (POINTER, IDS, VALUES, POINTER, IDS, VALUES)
 
 
 @kernel([types.void(*_products, each[:, ::1], types.int64, types.int64) for each in (types.float32, types.float64)])
@@ -81,23 +70,50 @@ def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop): 
 
 
 @kernel(
-    types.void(_pointer, _ids, _pointer, _values, _matrix, _float[::1], types.int64, types.int64),
+    types.float64(POINTER, IDS, VALUES, MATRIX, MATRIX, FLOAT[::1], FLOAT[:, ::1], types.int64, types.int64),
     fastmath=True,
 )
-def pattern_residual(indptr, indices, mirror, target, factor, out, start, stop):  # noqa: ANN001, ANN201
-    """out = target − (factor @ factor.T) on a symmetric CSR pattern; mirror[p] is where entry p's transpose stands."""
-    width = factor.shape[1]
+def residual_times(indptr, indices, target, vectors, scaled, residual, out, start, stop):  # noqa: ANN001, ANN201
+    """out = R @ vectors and, unless it has no room, residual = R, for R = target − scaled @ vectors.T on a pattern.
+
+    Returns ‖R‖² of the rows. Each row of `vectors` is fetched once for both products, and fetching is what takes long.
+    """
+    width = vectors.shape[1]
+    total = 0.0
+    keep = residual.shape[0] > 0
     for i in range(start, stop):
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            if j > i:
-                continue
-            total = np.float32(0.0)
+        for c in range(width):
+            out[i, c] = 0.0
+        position, end = indptr[i], indptr[i + 1]
+        while position + 4 <= end:
+            j0, j1, j2, j3 = indices[position], indices[position + 1], indices[position + 2], indices[position + 3]
+            r0, r1, r2, r3 = target[position], target[position + 1], target[position + 2], target[position + 3]
+            a0, a1, a2, a3 = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
             for c in range(width):
-                total += factor[i, c] * factor[j, c]
-            value = target[p] - total
-            out[p] = value
-            out[mirror[p]] = value
+                a0 += scaled[i, c] * vectors[j0, c]
+                a1 += scaled[i, c] * vectors[j1, c]
+                a2 += scaled[i, c] * vectors[j2, c]
+                a3 += scaled[i, c] * vectors[j3, c]
+            r0, r1, r2, r3 = r0 - a0, r1 - a1, r2 - a2, r3 - a3
+            total += r0 * r0 + r1 * r1 + r2 * r2 + r3 * r3
+            for c in range(width):
+                out[i, c] += r0 * vectors[j0, c] + r1 * vectors[j1, c] + r2 * vectors[j2, c] + r3 * vectors[j3, c]
+            if keep:
+                residual[position], residual[position + 1] = r0, r1
+                residual[position + 2], residual[position + 3] = r2, r3
+            position += 4
+        while position < end:
+            j0, r0, a0 = indices[position], target[position], np.float32(0.0)
+            for c in range(width):
+                a0 += scaled[i, c] * vectors[j0, c]
+            r0 = r0 - a0
+            total += r0 * r0
+            for c in range(width):
+                out[i, c] += r0 * vectors[j0, c]
+            if keep:
+                residual[position] = r0
+            position += 1
+    return total
 
 
 @kernel(types.void(types.float32[::1], types.int64, types.int64))
@@ -129,17 +145,99 @@ def _move_largest(values, count, wanted):  # noqa: ANN001
             return
 
 
+@kernel(types.float32(types.float32[::1], types.int64, types.int64))
+def _cutoff(values, count, wanted):  # noqa: ANN001
+    """Return the smallest of the `wanted` largest of values[:count], which then stand first."""
+    _move_largest(values, count, wanted)
+    smallest = values[0]
+    for p in range(wanted):
+        smallest = min(smallest, values[p])
+    return smallest
+
+
+@kernel(types.void(types.int64, types.float32, FLOAT[::1], ID[::1], FLOAT[::1], ID[::1]))
+def _nearest_ties(i, value, overlap, touched, offsets, out):  # noqa: ANN001
+    """Fill `out` with the rows of that overlap that follow row i most closely, wrapping round; there are enough."""
+    n, wanted, found = overlap.shape[0], out.shape[0], 0
+    # Few rows are looked at one by one, many in turn from i on. float32 has every whole number up to 2²⁴.
+    if 8 * touched.shape[0] < n <= 1 << 24:
+        for p in range(touched.shape[0]):
+            if overlap[touched[p]] == value:
+                offset = touched[p] - i
+                offsets[found] = -(offset if offset >= 0 else offset + n)
+                found += 1
+        _move_largest(offsets, found, wanted)
+        for p in range(wanted):
+            j = i - np.int64(offsets[p])
+            out[p] = j if j < n else j - n
+        return
+    for offset in range(n):
+        if found == wanted:
+            break
+        j = i + offset
+        if j >= n:
+            j -= n
+        if overlap[j] == value:
+            out[found] = j
+            found += 1
+
+
+# Rows by their frequent labels: each row's group; pointers and rows, which rows a group has; how many frequent labels
+# two groups share; for each group all groups, the most similar by these labels first.
+_groups = types.Tuple((IDS, POINTER, IDS, MATRIX, types.Array(ID, 2, "C", readonly=True)))
+
+
+@kernel(
+    types.int64(types.int64, types.int64, types.float32, VALUES, _groups, FLOAT[::1], ID[::1], types.int64),
+)
+def _join_groups(i, wanted, least, scale, groups, overlap, touched, count):  # noqa: ANN001
+    """Note rows that share only frequent labels with row i: all that may be among its `wanted` most similar ones.
+
+    Groups come in the order of similarity, down to `least`. No more than `wanted` of a group can be needed and, by the
+    rule for ties, these are the ones that follow i. Returns how many rows have been noted then.
+    """
+    group, g_indptr, g_rows, shared, order = groups
+    own, before, last = group[i], count, np.float32(0.0)
+    for place in range(order.shape[1]):
+        other = order[own, place]
+        first, end = g_indptr[other], g_indptr[other + 1]
+        similarity = shared[own, other] * (scale[i] * scale[g_rows[first]])
+        if similarity == 0.0 or similarity < least or (count - before >= wanted and similarity < last):
+            break
+        last = similarity
+        position = first + np.searchsorted(g_rows[first:end], i)
+        taken = 0
+        for _ in range(first, end):
+            if taken == wanted:
+                break
+            if position == end:
+                position = first
+            j = g_rows[position]
+            position += 1
+            if overlap[j] == 0.0:
+                overlap[j] = similarity
+                touched[count] = j
+                count += 1
+                taken += 1
+    return count
+
+
 @kernel(
     types.void(
-        _pointer, _ids, _pointer, _ids, _values, types.int64, _id[:, ::1], _float[:, ::1], types.int64, types.int64
+        *(POINTER, IDS, POINTER, IDS, VALUES, _groups),
+        *(types.int64, ID[:, ::1], FLOAT[:, ::1], types.int64, types.int64),
     ),
 )
-def label_neighbours(indptr, indices, t_indptr, t_indices, scale, wanted, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def label_neighbours(indptr, indices, t_indptr, t_indices, scale, groups, wanted, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
     """For rows of a label matrix, the `wanted` rows with the largest ⟨yᵢ, yⱼ⟩·scaleᵢ·scaleⱼ; −1 where fewer overlap.
 
     Ties go to the nearest following row number, wrapping round: of hundreds of equal label vectors each then
     picks others, where "lowest number first" would make the same few points everybody's neighbours.
+
+    The matrix comes without its frequent labels, by which each row would be compared with most others. Rows of a group
+    are alike in frequent labels and in scale, so that these labels are counted once a group.
     """
+    group, _, _, shared, _ = groups
     n = indptr.shape[0] - 1
     overlap = np.zeros(n, np.float32)
     touched = np.empty(n, np.int32)
@@ -154,206 +252,34 @@ def label_neighbours(indptr, indices, t_indptr, t_indices, scale, wanted, out_id
                     touched[count] = j
                     count += 1
                 overlap[j] += 1.0
+        own = group[i]
+        if shared[own, own] > 0.0:
+            for p in range(count):
+                overlap[touched[p]] += shared[own, group[touched[p]]]
         for p in range(count):
             j = touched[p]
             overlap[j] *= scale[i] * scale[j]
             values[p] = overlap[j]
+        threshold = _cutoff(values, count, wanted) if count > wanted else np.float32(0.0)
+        if shared[own, own] > 0.0:
+            best, joined = min(count, wanted), count  # no other values can count now, and these stand first
+            count = _join_groups(i, wanted, threshold, scale, groups, overlap, touched, count)
+            for p in range(joined, count):
+                values[best] = overlap[touched[p]]
+                best += 1
+            if best > wanted:
+                threshold = _cutoff(values, best, wanted)
         filled = 0
-        if count <= wanted:
-            for p in range(count):
-                out_ids[i, filled] = touched[p]
-                out_values[i, filled] = overlap[touched[p]]
+        for p in range(count):
+            j = touched[p]
+            if overlap[j] > threshold:
+                out_ids[i, filled] = j
+                out_values[i, filled] = overlap[j]
                 filled += 1
+        if count > wanted:
+            _nearest_ties(i, threshold, overlap, touched[:count], values, out_ids[i, filled:wanted])
         else:
-            _move_largest(values, count, wanted)
-            threshold = values[0]
-            for p in range(wanted):
-                threshold = min(threshold, values[p])
-            for p in range(count):
-                j = touched[p]
-                if overlap[j] > threshold:
-                    out_ids[i, filled] = j
-                    out_values[i, filled] = overlap[j]
-                    filled += 1
-            for offset in range(n):
-                if filled == wanted:
-                    break
-                j = i + offset
-                if j >= n:
-                    j -= n
-                if overlap[j] == threshold:
-                    out_ids[i, filled] = j
-                    out_values[i, filled] = threshold
-                    filled += 1
-        for p in range(filled, wanted):
-            out_ids[i, p] = -1
-            out_values[i, p] = 0.0
+            out_ids[i, filled:wanted] = -1
+        out_values[i, filled:wanted] = threshold  # which is zero where there are not enough
         for p in range(count):
             overlap[touched[p]] = 0.0
-
-
-@kernel(types.void(_matrix, _id[:, ::1], _float[:, ::1], types.int64, types.int64))
-def row_top(similarities, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
-    """The largest entries of each row, best first, ties to the lower column; −1 and −inf where the row is shorter."""
-    wanted = out_ids.shape[1]
-    for i in range(start, stop):
-        filled = 0
-        for j in range(similarities.shape[1]):
-            value = similarities[i, j]
-            if filled == wanted and value <= out_values[i, wanted - 1]:
-                continue
-            slot = filled if filled < wanted else wanted - 1
-            while slot > 0 and out_values[i, slot - 1] < value:
-                out_values[i, slot] = out_values[i, slot - 1]
-                out_ids[i, slot] = out_ids[i, slot - 1]
-                slot -= 1
-            out_values[i, slot] = value
-            out_ids[i, slot] = j
-            if filled < wanted:
-                filled += 1
-        for slot in range(filled, wanted):
-            out_values[i, slot] = -np.inf
-            out_ids[i, slot] = -1
-
-
-@kernel(
-    types.void(
-        _pointer,
-        _ids,
-        _read(_id, 2),
-        _read(types.float64, 2),
-        _read(types.int64),
-        types.int64,
-        _id[:, ::1],
-        types.float64[:, ::1],
-        types.int64,
-        types.int64,
-    ),
-)
-def vote_top(indptr, indices, voters, weights, frequency, n_labels, out_ids, out_scores, start, stop):  # noqa: ANN001, ANN201
-    """Sum each voter's weight over its labels and keep the best; ties to the more frequent label, then the lower id.
-
-    `voters` are row numbers of the label matrix (−1: none). −1 with score 0 where fewer labels have votes.
-    """
-    wanted = out_ids.shape[1]
-    score = np.zeros(n_labels, np.float64)
-    touched = np.empty(n_labels, np.int32)
-    for i in range(start, stop):
-        count = 0
-        for v in range(voters.shape[1]):
-            row, weight = voters[i, v], weights[i, v]
-            if row < 0 or weight <= 0.0:
-                continue
-            for p in range(indptr[row], indptr[row + 1]):
-                label = indices[p]
-                if score[label] == 0.0:
-                    touched[count] = label
-                    count += 1
-                score[label] += weight
-        filled = 0
-        for t in range(count):
-            label = touched[t]
-            value = score[label]
-            score[label] = 0.0
-            slot = filled if filled < wanted else wanted
-            while slot > 0:
-                other = out_ids[i, slot - 1]
-                ahead = out_scores[i, slot - 1]
-                better = value > ahead or (
-                    value == ahead
-                    and (
-                        frequency[label] > frequency[other] or (frequency[label] == frequency[other] and label < other)
-                    )
-                )
-                if not better:
-                    break
-                if slot < wanted:
-                    out_scores[i, slot] = ahead
-                    out_ids[i, slot] = other
-                slot -= 1
-            if slot < wanted:
-                out_scores[i, slot] = value
-                out_ids[i, slot] = label
-                if filled < wanted:
-                    filled += 1
-        for slot in range(filled, wanted):
-            out_ids[i, slot] = -1
-            out_scores[i, slot] = 0.0
-
-
-@kernel(types.int64(types.float32, types.int32, types.int64, _id[::1], _float[::1]))
-def _insert(value, row, filled, ids, values):  # noqa: ANN001
-    """Put a row into a list of the best, best first, ties to the lower row; returns how many the list then has."""
-    wanted = ids.shape[0]
-    slot = filled
-    while slot > 0 and (values[slot - 1] < value or (values[slot - 1] == value and ids[slot - 1] > row)):
-        if slot < wanted:
-            values[slot] = values[slot - 1]
-            ids[slot] = ids[slot - 1]
-        slot -= 1
-    if slot == wanted:
-        return filled
-    values[slot] = value
-    ids[slot] = row
-    return min(filled + 1, wanted)
-
-
-@kernel(
-    types.void(
-        _pointer,
-        _ids,
-        _values,
-        _pointer,
-        _ids,
-        _values,
-        types.int64,
-        _id[:, ::1],
-        _float[:, ::1],
-        types.int64,
-        types.int64,
-    ),
-)
-def sparse_top(indptr, indices, data, t_indptr, t_indices, t_data, n, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
-    """The largest entries of each row of Q @ Pᵀ, Q in CSR and Pᵀ (d, n) in CSR; entries that are zero never count.
-
-    Best first, ties to the lower row of P; −1 and −inf where fewer rows share a feature.
-    """
-    wanted = out_ids.shape[1]
-    score = np.zeros(n, np.float32)
-    touched = np.empty(n, np.int32)
-    for i in range(start, stop):
-        work = 0
-        for p in range(indptr[i], indptr[i + 1]):
-            work += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
-        filled = 0
-        if 4 * work >= n:  # most rows share something: cheaper to look at all than to note which
-            for p in range(indptr[i], indptr[i + 1]):
-                feature, value = indices[p], data[p]
-                for q in range(t_indptr[feature], t_indptr[feature + 1]):
-                    score[t_indices[q]] += value * t_data[q]
-            lowest = np.float32(-np.inf)
-            for row in range(n):
-                value = score[row]
-                if value != 0.0 and (value > lowest or filled < wanted):
-                    filled = _insert(value, row, filled, out_ids[i], out_values[i])
-                    if filled == wanted:
-                        lowest = out_values[i, wanted - 1]
-            score[:] = 0.0
-        else:
-            count = 0
-            for p in range(indptr[i], indptr[i + 1]):
-                feature, value = indices[p], data[p]
-                for q in range(t_indptr[feature], t_indptr[feature + 1]):
-                    row = t_indices[q]
-                    if score[row] == 0.0:
-                        touched[count] = row
-                        count += 1
-                    score[row] += value * t_data[q]
-            for t in range(count):
-                value = score[touched[t]]
-                score[touched[t]] = 0.0  # a row noted twice, its score having been zero between, then counts once
-                if value != 0.0:
-                    filled = _insert(value, touched[t], filled, out_ids[i], out_values[i])
-        for slot in range(filled, wanted):
-            out_values[i, slot] = -np.inf
-            out_ids[i, slot] = -1

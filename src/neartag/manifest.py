@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,7 +117,8 @@ def read_json(path: Path) -> Any:
     """Return what the JSON file holds; PermissionError is left to the caller, who may have lost a race on Windows."""
     try:
         with path.open("rb") as handle:
-            content = handle.read(MANIFEST_LIMIT + 1)
+            # No more is asked for than is there: Python sets aside at once what it is asked for.
+            content = handle.read(min(os.fstat(handle.fileno()).st_size, MANIFEST_LIMIT) + 1)
     except PermissionError:
         raise
     except OSError as error:

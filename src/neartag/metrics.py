@@ -19,6 +19,7 @@ Every metric here is a sum over points of what was reached divided by a sum over
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,7 +28,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.errors import ParameterError
-from neartag.scoring import canonical, check_k, divide, frequencies, judge, percent, score, terms, within
+from neartag.scoring import Judged, canonical, check_k, divide, frequencies, judge, percent, score, terms, within
 
 # The XMC repository's values for all sets but Wikipedia's (0.5, 0.4) and Amazon's (0.6, 2.6).
 PROPENSITY_A = 0.55
@@ -47,27 +48,27 @@ class Interval(NamedTuple):
 
 def precision_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     """Return P@k in percent: the share of right labels among the first k. A point without labels scores 0."""
-    return score("P", k, judge(labels, Y))
+    return _scored("P", k, _judged(labels, Y))
 
 
 def ndcg_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     """Return nDCG@k in percent: hits discounted by log2 of their rank. A point without labels scores 0."""
-    return score("nDCG", k, judge(labels, Y))
+    return _scored("nDCG", k, _judged(labels, Y))
 
 
 def recall_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     """Return R@k in percent: the share of a point's labels found in the first k. A point without labels scores 0."""
-    return score("R", k, judge(labels, Y))
+    return _scored("R", k, _judged(labels, Y))
 
 
 def psp_at(labels: np.ndarray, Y: csr_matrix, propensities: np.ndarray, k: int) -> float:
     """Return PSP@k in percent of the best attainable. A point without labels adds nothing; without any, 0."""
-    return score("PSP", k, judge(labels, Y), propensities)
+    return _scored("PSP", k, _judged(labels, Y), propensities)
 
 
 def psndcg_at(labels: np.ndarray, Y: csr_matrix, propensities: np.ndarray, k: int) -> float:
     """Return PSnDCG@k in percent of the best attainable. A point without labels adds nothing; without any, 0."""
-    return score("PSnDCG", k, judge(labels, Y), propensities)
+    return _scored("PSnDCG", k, _judged(labels, Y), propensities)
 
 
 def propensities(Y_train: csr_matrix, a: float = PROPENSITY_A, b: float = PROPENSITY_B) -> np.ndarray:
@@ -78,7 +79,7 @@ def propensities(Y_train: csr_matrix, a: float = PROPENSITY_A, b: float = PROPEN
     """
     if not (np.isfinite(a) and np.isfinite(b) and b > 0):
         raise ParameterError(f"propensities need a finite a and b > 0: a is {a}, b is {b}")
-    train = canonical(Y_train, "Y_train")
+    train = _canonical(Y_train, "Y_train")
     if train.shape[0] == 0:
         raise ParameterError("Y_train has no points, so there are no propensities")
     constant = max(0.0, np.log(train.shape[0]) - 1.0) * (b + 1.0) ** a
@@ -98,11 +99,11 @@ def evaluate(
 
     The propensity-scored ones ("PSP@1", "PSnDCG@5", …) are there only where the training labels are given.
     """
-    judged = judge(labels, Y)
-    scores = {f"{family}@{k}": score(family, k, judged) for family in PLAIN for k in ks}
+    judged = _judged(labels, Y)
+    scores = {f"{family}@{k}": _scored(family, k, judged) for family in PLAIN for k in ks}
     if Y_train is not None:
         known = propensities(Y_train, a, b)
-        scores.update({f"{family}@{k}": score(family, k, judged, known) for family in PROPENSITY_SCORED for k in ks})
+        scores.update({f"{family}@{k}": _scored(family, k, judged, known) for family in PROPENSITY_SCORED for k in ks})
     return scores
 
 
@@ -126,8 +127,8 @@ def by_frequency(
     another band still takes its rank. Propensities are those of the whole training matrix. With them come "labels",
     how many labels the band has, and "pairs", how many true pairs.
     """
-    judged = judge(labels, Y)
-    train = canonical(Y_train, "Y_train")
+    judged = _judged(labels, Y)
+    train = _canonical(Y_train, "Y_train")
     if train.shape[1] != judged.truth.shape[1]:
         raise ParameterError(f"Y_train has {train.shape[1]} labels, but Y has {judged.truth.shape[1]}")
     if len(edges) == 0 or edges[0] < 0 or np.any(np.diff(edges) <= 0):
@@ -141,7 +142,7 @@ def by_frequency(
     known = propensities(train, a, b)
     parts = [within(judged, band_of == band) for band in range(bands)]
     for k in ks:
-        check_k(k, judged)
+        _check_k(k, judged)
         found = np.bincount(band_of[judged.labels[:, :k][judged.hits[:, :k]]], minlength=bands)
         for band, table in enumerate(tables):
             table[f"P@{k}"] = 100.0 * float(found[band]) / (judged.hits.shape[0] * k)
@@ -184,8 +185,8 @@ def paired_bootstrap(
             raise ParameterError(f"metric {metric!r} needs Y_train for its propensities")
         known = propensities(Y_train, a, b)
 
-    reached_a, attainable = terms(family, k, judge(labels_a, Y), known)
-    reached_b, _ = terms(family, k, judge(labels_b, Y), known)
+    reached_a, attainable = terms(family, k, _judged(labels_a, Y), known)
+    reached_b, _ = terms(family, k, _judged(labels_b, Y), known)
     # What is attainable depends on Y alone, so the metrics' difference is the ratio for the difference of the terms.
     summands = np.column_stack([reached_a - reached_b, attainable])  # (n, 2)
     points = summands.shape[0]
@@ -197,6 +198,28 @@ def paired_bootstrap(
     differences = 100.0 * divide(sums[:, 0], sums[:, 1])
     low, high = np.quantile(differences, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     return Interval(percent(summands[:, 0], summands[:, 1]), float(low), float(high))
+
+
+def _scored(family: str, k: int, judged: Judged, known: np.ndarray | None = None) -> float:
+    _check_k(k, judged)
+    return score(family, k, judged, known)
+
+
+def _check_k(k: int, judged: Judged) -> None:
+    if isinstance(k, bool) or not isinstance(k, numbers.Integral):
+        raise ParameterError(f"k must be a whole number: {k!r}")
+    check_k(k, judged)
+
+
+def _judged(labels: np.ndarray, Y: csr_matrix) -> Judged:
+    return judge(labels, _canonical(Y, "Y"))
+
+
+def _canonical(Y: csr_matrix, name: str) -> csr_matrix:
+    matrix = canonical(Y, name)
+    if matrix.dtype.kind == "c":
+        raise ParameterError(f"{name} must hold zeros and ones, not {matrix.dtype} numbers")
+    return matrix
 
 
 def _band_names(edges: Sequence[int]) -> list[str]:

@@ -11,7 +11,14 @@ from neartag.errors import ParameterError
 
 # Chosen on held-out fifths of the training data.
 _CHOSEN: dict[str, dict[str, Any]] = {
-    "bibtex": {"n_learners": 1, "n_clusters": 1, "embedding_dim": 100, "l2": 2.0, "feature_share": 0.2},
+    "bibtex": {
+        "n_learners": 1,
+        "n_clusters": 1,
+        "embedding_dim": 100,
+        "l2": 2.0,
+        "vote_neighbours": 20,
+        "feature_share": 0.2,
+    },
     "delicious": {
         "n_learners": 1,
         "n_clusters": 1,
@@ -37,6 +44,7 @@ _CHOSEN: dict[str, dict[str, Any]] = {
         "embedding_dim": 300,
         "svp_neighbours": 200,
         "l2": 0.5,
+        "vote_neighbours": 20,
         "feature_share": 0.25,
     },
     "debian": {

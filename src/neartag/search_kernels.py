@@ -141,8 +141,8 @@ def sparse_top(  # noqa: ANN201
     together have at most the share `skip` of the row's length saves more than half of it, the best `candidates` by the
     other features are found first, and only these are scored in full. With skip 0 nothing is left out.
 
-    `score` (n,) and `query` (d,) are zeros, and are left so; `touched` (n,) may hold anything. The caller makes them: of
-    zeroed memory the system gives out only the pages that are touched, which matters where a single row is asked.
+    `score` (n,) and `query` (d,) are zeros, and are left so; `touched` (n,) may hold anything. The caller makes them:
+    of zeroed memory the system gives out only the pages that are touched, which matters where a single row is asked.
     """
     n, wanted = r_indptr.shape[0] - 1, out_ids.shape[1]
     listed_ids = np.empty(candidates, np.int32)

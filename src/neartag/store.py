@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,8 +78,8 @@ def save(
     model: Storable,
     folder: str | os.PathLike[str],
     *,
-    label_names: Sequence[str] | None = None,
-    point_names: Sequence[str] | None = None,
+    label_names: Iterable[str] | None = None,
+    point_names: Iterable[str] | None = None,
     features: StorableFeatures | None = None,
 ) -> None:
     """Store the model in the folder in place of the one there; whatever goes wrong, the folder holds one of the two."""
@@ -88,20 +88,22 @@ def save(
     if not hasattr(model, "kind"):
         raise ParameterError(f"{type(model).__name__} cannot be saved: give a fitted classifier or its model_")
     _known(KINDS, model.kind, "kind")
-    wrong = _miscounted(model, label_names, point_names)
+    labels, points = _listed(label_names, "label_names"), _listed(point_names, "point_names")
+    wrong = _miscounted(model, labels, points)
     if wrong:
         raise ParameterError(f"the model cannot be saved with these names, {wrong}")
     settings, parts = model.to_state()
     for part in parts:
         if part == "features" or not PART_NAME.fullmatch(part):
             raise ParameterError(f"a part cannot be named {part!r}: use small letters, digits, dashes; not 'features'")
-    names = {"label-names": _names(label_names, "label_names"), "point-names": _names(point_names, "point_names")}
+    given = {"label-names": labels, "point-names": points}
+    names = {stem: _json(value, stem) for stem, value in given.items() if value is not None}
     try:
         refuse_foreign(place)
         place.mkdir(parents=True, exist_ok=True)
         with lock(place), Writer(place) as writer:
             files = {part: writer.add(part, "safetensors", tensors.pack(parts[part], part)) for part in parts}
-            named = {stem: writer.add(stem, "json", text) for stem, text in names.items() if text is not None}
+            named = {stem: writer.add(stem, "json", [text]) for stem, text in names.items()}
             manifest = Manifest(
                 kind=model.kind,
                 settings=settings,
@@ -165,7 +167,7 @@ def _known(registry: Mapping[str, str], kind: str, what: str) -> Any:
 def _rebuild(stored_class: Any, settings: dict[str, Any], arrays: Any, place: Path) -> Any:
     try:
         return stored_class.from_state(settings, arrays)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError) as error:
         # Only a folder that was altered, or written by another version of the class, gets here.
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ModelError(
@@ -191,17 +193,19 @@ def _add_features(features: StorableFeatures, writer: Writer) -> FeaturesEntry:
     settings, arrays = features.to_state()
     return FeaturesEntry(
         kind=features.kind,
-        settings=writer.add("features", "json", _json(settings, f"the settings of {features.kind!r}")),
+        settings=writer.add("features", "json", [_json(settings, f"the settings of {features.kind!r}")]),
         arrays=writer.add("features", "safetensors", tensors.pack(arrays, "features")),
     )
 
 
-def _names(names: Sequence[str] | None, what: str) -> bytes | None:
+def _listed(names: Iterable[str] | None, what: str) -> list[str] | None:
     if names is None:
         return None
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+    # Into a list before anything else: what gives its names once only would be empty when they are written.
+    found = list(names) if isinstance(names, Iterable) else []
+    if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(name, str) for name in found):
         raise ParameterError(f"{what} must be a list of strings")
-    return _json(list(names), what)
+    return found
 
 
 def _strings(contents: Mapping[str, Any], file: File | None, place: Path) -> list[str] | None:

@@ -1,7 +1,7 @@
-"""Arrays in safetensors files: packed into bytes, and mapped from disk without copying or running anything.
+"""Arrays in safetensors files: packed a piece at a time, and mapped from disk, without copying or running anything.
 
-The format is 8 bytes of header length (little-endian), a JSON header, then the arrays' bytes end to end. The header is
-read here rather than by the safetensors library because that one copies every array into memory.
+The format is 8 bytes of header length (little-endian), a JSON header, then the arrays' bytes end to end. It is written
+and read here rather than by the safetensors library because that one copies every array in memory.
 """
 
 from __future__ import annotations
@@ -9,48 +9,73 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
-from safetensors.numpy import save
 
 from neartag.errors import ModelError
 
-# The types that arrays may have, by safetensors' names; all little-endian as the format demands.
+# The types that arrays may have, by safetensors' names; all little-endian as the format demands. In a file arrays stand
+# in this order, which is that of the safetensors library: wide types first, so that all are aligned.
 TYPES = {
     name: np.dtype(code)
     for name, code in {
+        "U64": "<u8",
+        "I64": "<i8",
         "F64": "<f8",
         "F32": "<f4",
-        "F16": "<f2",
-        "I64": "<i8",
+        "U32": "<u4",
         "I32": "<i4",
+        "F16": "<f2",
+        "U16": "<u2",
         "I16": "<i2",
         "I8": "<i1",
-        "U64": "<u8",
-        "U32": "<u4",
-        "U16": "<u2",
         "U8": "<u1",
         "BOOL": "?",
     }.items()
 }
+NAMES = {dtype: name for name, dtype in TYPES.items()}
 HEADER_LIMIT = 100_000_000  # bytes; safetensors' own limit
 DIMENSION_LIMIT = 32  # numpy 1's
 LENGTH = struct.Struct("<Q")
+ALIGNMENT = 8  # bytes, of the widest type
 RESERVED = "__metadata__"
+PIECE = 2**20  # bytes, about, that are packed at a time
 
 
-def pack(arrays: Mapping[str, np.ndarray], what: str) -> bytes:
-    """Return the arrays as the content of one safetensors file, the same bytes for the same arrays."""
-    ready = {}
+def pack(arrays: Mapping[str, np.ndarray], what: str) -> Iterator[bytes | memoryview]:
+    """Yield the content of one safetensors file piece by piece, the same bytes for the same arrays.
+
+    No array is copied whole: a model may take most of the memory there is.
+    """
+    arrays = {name: np.asarray(array) for name, array in arrays.items()}
+    kinds = {}
     for name, array in arrays.items():
-        plain = np.asarray(array, order="C")
-        little = plain.astype(plain.dtype.newbyteorder("<"), copy=False)
-        if name == RESERVED or little.dtype not in TYPES.values():
-            raise ModelError(f"{what}: the array {name!r} of type {plain.dtype} cannot be stored")
-        ready[name] = little
-    return save(ready)
+        dtype = array.dtype.newbyteorder("<")
+        if name == RESERVED or dtype not in NAMES:
+            raise ModelError(f"{what}: the array {name!r} of type {array.dtype} cannot be stored")
+        kinds[name] = dtype
+    places = list(NAMES)
+    order = sorted(arrays, key=lambda name: (places.index(kinds[name]), name))
+    header, end = {}, 0
+    for name in order:
+        begin, end = end, end + arrays[name].nbytes
+        header[name] = {"dtype": NAMES[kinds[name]], "shape": arrays[name].shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    yield LENGTH.pack(len(text)) + text
+    for name in order:
+        yield from _pieces(arrays[name], kinds[name])
+
+
+def _pieces(array: np.ndarray, dtype: np.dtype) -> Iterator[memoryview]:
+    """Yield an array's bytes in C order; only what lies otherwise in memory is copied, some rows at a time."""
+    rows = array.reshape(-1) if array.flags.c_contiguous else array
+    step = max(1, PIECE * len(rows) // max(1, rows.nbytes))
+    for start in range(0, len(rows), step):
+        block = np.ascontiguousarray(rows[start : start + step], dtype)
+        yield block.reshape(-1).view(np.uint8).data
 
 
 def map_arrays(handle: BinaryIO, what: str) -> dict[str, np.ndarray]:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     from neartag.progress import Progress
 
+# Names come from anyone's data, and a terminal obeys control characters; both ranges of them have commands.
+_CODES = (*range(0x20), *range(0x7F, 0xA0))
+CONTROLS = {code: f"\\x{code:02x}" for code in _CODES} | {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+_CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in _CODES}
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -35,7 +39,8 @@ def show_json(value: Any) -> None:
 
 def json_line(value: Any, *, ascii_only: bool = False) -> str:
     """Return a value as one line of JSON; numbers of numpy's are written as Python's."""
-    return json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=lambda number: number.item())
+    line = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=lambda number: number.item())
+    return line.translate(_CONTROLS_IN_JSON)  # JSON itself asks for escapes only below 0x20
 
 
 def show_table(
@@ -46,14 +51,16 @@ def show_table(
     words: Sequence[int] = (0,),
     strong: int | None = None,
 ) -> None:
-    """Print a table, drawn on a terminal and plainly aligned elsewhere.
+    """Print a table, drawn on a terminal and plainly aligned elsewhere; control characters are shown as escapes.
 
     `words` are the places of the columns that hold words, the others holding numbers; `strong` is that of the row that
     stands out.
     """
     console = terminal()
+    title = visible(title)
+    names, *lines = [[visible(cell) for cell in row] for row in (headings, *rows)]
     if console is None:
-        _show_plain([list(headings), *map(list, rows)], title, words)
+        _show_plain([names, *lines], title, words)
         return
     from rich import box
     from rich.table import Table
@@ -62,16 +69,16 @@ def show_table(
     if title:
         console.print(Text(title, style="bold"), soft_wrap=True)
     drawn = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False)
-    for number, name in enumerate(headings):
+    for number, name in enumerate(names):
         drawn.add_column(Text(name), justify="left" if number in words else "right", overflow="fold")
-    for number, row in enumerate(rows):
+    for number, row in enumerate(lines):
         drawn.add_row(*(Text(cell) for cell in row), style="bold green" if number == strong else "")
     console.print(drawn)
 
 
 def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """Print names and what they stand for, the values under each other."""
-    pairs = list(pairs)
+    """Print names and what they stand for, the values under each other; control characters are shown as escapes."""
+    pairs = [(visible(name), visible(value)) for name, value in pairs]
     console = terminal()
     width = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
@@ -81,6 +88,11 @@ def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
             from rich.text import Text
 
             console.print(Text.assemble((f"{name:<{width}}  ", "dim"), value), soft_wrap=True)
+
+
+def visible(text: str) -> str:
+    """Return a text with its control characters as escapes, such as \\x1b, so that it cannot drive a terminal."""
+    return text.translate(CONTROLS)
 
 
 def terminal() -> Console | None:

@@ -247,8 +247,11 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object's fields; JSON would silently keep the last of two alike."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} occurs twice in one object")
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"{key!r} occurs twice in one object")
+            seen.add(key)
     return fields
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ _DAMAGE = (
     MemoryError,
     SyntaxError,
     struct.error,
+    tokenize.TokenError,
     zlib.error,
     zipfile.BadZipFile,
 )

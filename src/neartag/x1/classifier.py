@@ -12,11 +12,13 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from neartag.progress import Progress, choose
+from neartag import progress as progress_bars
+from neartag.progress import Progress
 from neartag.rows import Rows, as_rows, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.x1 import parameters
 from neartag.x1.feature_vote import FeatureIndex
+from neartag.x1.held_out import CHOICES, SMALL, choose, held_out_rows, left_to_us
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
@@ -43,11 +45,11 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         cluster_start: str = "k-means++",
         n_probe: int = 1,
         centroid_entries: int | None = None,
-        embedding_dim: int = 200,
+        embedding_dim: int | str = "auto",
         svp_neighbours: int = 100,
         label_similarity: str = "cosine",
-        svp_step: float = 1.0,
-        svp_max_iter: int = 15,
+        svp_step: float = 1.5,
+        svp_max_iter: int = 10,
         svp_tol: float = 1e-3,
         l2: float = 1.0,
         l1: float = 0.0,
@@ -55,11 +57,11 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         admm_max_iter: int = 200,
         admm_tol: float = 1e-3,
         keep_weights: float = 1.0,
-        vote_neighbours: int = 20,
+        vote_neighbours: int | str = "auto",
         vote_distance: str = "cosine",
         vote_weight: str = "similarity",
         vote_sharpness: float = 20.0,
-        feature_share: float = 0.25,
+        feature_share: float | str = "auto",
         threshold: float = 0.5,
         random_state: int | None = 0,
         n_jobs: int | None = -1,
@@ -99,20 +101,16 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         settings = parameters.checked(self.get_params())
         X, Y = check_training(X, Y)
         rows = normalise(as_rows(X))
-        learners_wanted, clusters_wanted = automatic(rows.shape[0], self.n_learners, self.n_clusters)
-        settings.update(n_learners=learners_wanted, n_clusters=clusters_wanted)
+        settings.update(automatic(rows.shape[0], settings))
         # How many cores trained a model is no property of the model.
         del settings["n_jobs"]
         jobs = resolve_jobs(self.n_jobs)
         if isinstance(progress, bool):
-            progress = choose("auto" if progress else "silent")
-        _warn_of_oddities(rows.shape[0], clusters_wanted, Y)
+            progress = progress_bars.choose("auto" if progress else "silent")
+        _warn_of_oddities(rows.shape[0], settings["n_clusters"], Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with hold():
-            learners = train(rows, Y, settings, jobs, progress)
-        index = FeatureIndex.of(rows) if self.feature_share > 0 else None
-        settings["n_learners"] = len(learners)
-        self.model_ = X1Model(settings, int(X.shape[1]), Y, learners, index)
+            self.model_ = _trained(rows, Y, settings, jobs, progress)
         self.n_features_in_ = int(X.shape[1])
         self.n_labels_ = int(Y.shape[1])
         self.classes_ = np.arange(self.n_labels_)
@@ -133,7 +131,9 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
     def _fitted(self) -> X1Model:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
-        return self.model_.adjusted(parameters.checked({name: getattr(self, name) for name in PREDICTION}))
+        changes = parameters.checked({name: getattr(self, name) for name in PREDICTION})
+        # "auto" was settled in training.
+        return self.model_.adjusted({name: value for name, value in changes.items() if value != "auto"})
 
     def __sklearn_tags__(self) -> Any:
         """Say what fits: sparse rows, and targets that are 0/1 matrices only."""
@@ -160,11 +160,48 @@ X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + "".join(
 # Clusters of fewer points on average hold nobody to vote.
 FEW_POINTS = 10
 
+NOBODY = np.empty(0, np.int64)
+
 PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "feature_share", "threshold")
 
 
-def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progress: Progress) -> list[Learner]:
-    """Return the trained learners: first all partitions, then all clusters of all learners side by side."""
+def _trained(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progress: Progress) -> X1Model:
+    """Return the model, how it votes chosen on held-out points where that is left to us."""
+    n, names = rows.shape[0], left_to_us(settings)
+    settings.update({name: CHOICES[name][0] for name in names})
+    held = held_out_rows(n, settings["random_state"]) if names else NOBODY
+    again = len(held) > 0 and n <= SMALL
+    what = "trying on held-out points" if again else "training"
+    learners = train(rows, Y, settings, jobs, progress, held, what)
+    settings["n_learners"] = len(learners)
+    index = FeatureIndex.of(rows) if settings["feature_share"] > 0 else None
+    model = X1Model(settings, int(rows.shape[1]), Y, learners, index)
+    if not len(held):
+        return model
+    settings.update(choose(model, rows, held, names, jobs))
+    if settings["feature_share"] == 0:
+        model.index = None
+    if again:
+        model.learners = train(rows, Y, settings, jobs, progress)
+    else:
+        distance = settings["vote_distance"]
+        model.learners = [learner.joined_by(rows[held], held, distance, jobs) for learner in learners]
+    return model
+
+
+def train(
+    rows: Rows,
+    Y: csr_matrix,
+    settings: dict[str, Any],
+    jobs: int,
+    progress: Progress,
+    held: np.ndarray = NOBODY,
+    what: str = "training",
+) -> list[Learner]:
+    """Return the trained learners: first all partitions, then all clusters of all learners side by side.
+
+    The points `held` out help to place the clusters, but are members of none.
+    """
     seeds = np.random.SeedSequence(settings["random_state"]).spawn(settings["n_learners"])
     partitions = _partitions(rows, settings, seeds, jobs)
     members: dict[tuple[int, int], np.ndarray] = {}
@@ -172,7 +209,10 @@ def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progre
         order = np.argsort(found.assignment, kind="stable")
         bounds = np.searchsorted(found.assignment[order], np.arange(found.n_clusters + 1))
         for cluster in range(found.n_clusters):
-            members[number, cluster] = order[bounds[cluster] : bounds[cluster + 1]]
+            everybody = order[bounds[cluster] : bounds[cluster + 1]]
+            others = np.setdiff1d(everybody, held, assume_unique=True)
+            # A cluster of none but held-out points must still have somebody.
+            members[number, cluster] = others if len(others) else everybody
     # The largest first, so that no core is left with a large one at the end.
     tasks = sorted(members, key=lambda task: -len(members[task]))
     threads = -(-jobs // len(tasks))
@@ -181,7 +221,7 @@ def train(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progre
     shared = getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
     steps = cluster_steps(settings) if shared else 1
     with progress:
-        progress.start(len(tasks) * steps, "training")
+        progress.start(len(tasks) * steps, what)
         work = (
             delayed(train_cluster)(
                 rows[members[task]],
@@ -228,7 +268,7 @@ def _partitions(
             f"with one cluster all {len(seeds)} learners would be the same: one is trained; "
             "set n_clusters to 2 or more, or n_learners to 1",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return [first]
     rest = Parallel(n_jobs=max(1, min(jobs, len(seeds) - 1)), prefer="threads")(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -97,6 +97,27 @@ class Learner:
         run_ranges(search_kernels.row_top, m, threads, reach.reshape(m, -1), 0, order, best)
         chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
         return chosen, np.take_along_axis(near.reshape(m, -1), order, axis=1)
+
+    def joined_by(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:
+        """Return the learner with more points in its clusters: unit rows X, whose numbers are `members`.
+
+        Each goes where a new point would be routed, and is embedded by what the cluster has learned.
+        """
+        routes = route(X, self.centroids, 1, threads)[:, 0]
+        clusters = []
+        for number, cluster in enumerate(self.clusters):
+            rows = np.flatnonzero(routes == number)
+            if len(rows):
+                known = select_columns(X[rows], cluster.features)
+                embedded = embed(known, cluster.weights, cluster.zero_below, threads)
+                points = embedded if distance == "euclidean" else normalise(embedded)
+                cluster = replace(
+                    cluster,
+                    members=np.concatenate([cluster.members, members[rows].astype(np.int32)]),
+                    points=np.concatenate([cluster.points, points]),
+                )
+            clusters.append(cluster)
+        return Learner(self.centroids, clusters)
 
 
 def cut(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition:

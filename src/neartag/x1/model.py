@@ -41,7 +41,7 @@ class X1Model:
     def __post_init__(self) -> None:
         """Count the labels unless they are counted already: ties and rows without features are decided by it."""
         if len(self.frequency) != self.Y.shape[1]:
-            self.frequency = np.bincount(self.Y.indices, minlength=self.Y.shape[1]).astype(np.int64)
+            self.frequency = np.bincount(self.Y.indices, minlength=self.Y.shape[1]).astype(np.int64, copy=False)
 
     @property
     def n_points(self) -> int:
@@ -95,7 +95,7 @@ class X1Model:
         there are fewer.
         """
         rows = normalise(as_rows(check_features(X, self.n_features)))
-        return self._voters(rows, self._threads(n_jobs))
+        return self.voters(rows, self._threads(n_jobs))
 
     def predict_topk(self, X: object, k: int = 5, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row of X, best first, and their scores in [0, 1], both (m, k).
@@ -121,7 +121,7 @@ class X1Model:
         for first in range(0, m, BATCH):
             batch = normalise(rows[first : first + BATCH])
             part = slice(first, first + batch.shape[0])
-            voters, weights = self._voters(batch, threads)
+            voters, weights = self.voters(batch, threads)
             found = vote(self.Y, voters, weights, self.frequency, most, threads)
             labels[part, :most], scores[part, :most] = found
         unheard = labels[:, 0] < 0
@@ -137,7 +137,7 @@ class X1Model:
         blocks = [csr_matrix((0, self.n_labels))]
         for first in range(0, rows.shape[0], BATCH):
             batch = normalise(rows[first : first + BATCH])
-            voters, weights = self._voters(batch, threads)
+            voters, weights = self.voters(batch, threads)
             cast = (voters >= 0) & (weights > 0)
             pointer = np.concatenate([[0], np.cumsum(cast.sum(axis=1))])
             votes = csr_matrix((weights[cast], voters[cast], pointer), shape=(len(voters), labels.shape[0]))
@@ -206,20 +206,23 @@ class X1Model:
         index = FeatureIndex(get_rows(parts["index"], "postings")) if "index" in parts else None
         return cls(parameters, settings["n_features"], Y, learners, index)
 
-    def _voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        settings, count, own = self.settings, self.count, self.feature_share
-        found, shares = [], []
-        with hold():
-            for learner in self.learners:
-                ids, near = learner.find(rows, settings["vote_distance"], settings["n_probe"], count, threads)
-                found.append(ids)
-                shares.append(voter_weights(near, settings["vote_weight"], settings["vote_sharpness"]))
-            shares = [share * ((1 - own) / len(self.learners)) for share in shares]
-            if self.index is not None and own > 0:
-                ids, cosines = self.index.find(rows, count, threads)
-                found.append(ids)
-                shares.append(own * voter_weights(cosines, settings["vote_weight"], SHARPNESS))
+    def voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return who votes on each unit row and with what share (m, voters)."""
+        kind, sharpness, own = self.settings["vote_weight"], self.settings["vote_sharpness"], self.feature_share
+        lists = self.learner_neighbours(rows, self.count, threads)
+        found = [ids for ids, _ in lists]
+        shares = [(1 - own) / len(lists) * voter_weights(near, kind, sharpness) for _, near in lists]
+        if own > 0 and self.index is not None:
+            ids, cosines = self.index.find(rows, self.count, threads)
+            found.append(ids)
+            shares.append(own * voter_weights(cosines, kind, SHARPNESS))
         return np.hstack(found), np.hstack(shares)
+
+    def learner_neighbours(self, rows: Rows, count: int, threads: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return for each learner the nearest training rows and how near (m, count), best first."""
+        distance, probes = self.settings["vote_distance"], self.settings["n_probe"]
+        with hold():
+            return [learner.find(rows, distance, probes, count, threads) for learner in self.learners]
 
     def _threads(self, n_jobs: int | None) -> int:
         return resolve_jobs(n_jobs)

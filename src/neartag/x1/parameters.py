@@ -14,6 +14,8 @@ SIMILARITIES = ("cosine", "inner")
 WEIGHTS = ("similarity", "uniform")
 STARTS = ("k-means++", "random")
 DISTANCES = ("cosine", "euclidean")
+LARGEST_PENALTY = 1e12  # its square is still far from what float32 cannot hold
+LARGEST_COUNT = 2**31 - 1  # row numbers are kept as int32
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Parameter:
         words = [repr(choice) for choice in self.choices]
         if self.kind is not str:
             number = "a whole number" if self.kind is int else "a number"
-            low, high = f"{self.low:g}", f"{self.high:g}"
+            low, high = (f"{limit:.0f}" if self.kind is int else f"{limit:g}" for limit in (self.low, self.high))
             limits = f"from {low} to {high}" if math.isfinite(self.high) else f"of at least {low}"
             words.insert(0, f"{number} {limits}" if math.isfinite(self.low) else number)
         if self.optional:
@@ -61,7 +63,7 @@ PARAMETERS = (
         "n_learners",
         int,
         "auto",
-        "learners in the ensemble; auto: 1 for one cluster, else 5 (the paper: 15 on large sets, 1 on small)",
+        "learners in the ensemble; auto: 1 for one cluster, else 3 (the paper: 15 on large sets, 1 on small)",
         1,
         choices=("auto",),
     ),
@@ -69,7 +71,7 @@ PARAMETERS = (
         "n_clusters",
         int,
         "auto",
-        "clusters of a learner, C; auto: n / 25000 (the paper: n / 6000)",
+        "clusters of a learner, C; auto: n / 100000 (the paper: n / 6000)",
         1,
         choices=("auto",),
     ),
@@ -79,7 +81,14 @@ PARAMETERS = (
     Parameter("cluster_start", str, "k-means++", "how k-means starts (the original program: random)", choices=STARTS),
     Parameter("n_probe", int, 1, "nearest clusters searched for a point (the paper: 1)", 1),
     Parameter("centroid_entries", int, None, "largest entries kept of each centroid; None: all", 1, optional=True),
-    Parameter("embedding_dim", int, 200, "dimension of the embeddings, L̂ (the paper: 100, 50 on large sets)", 1),
+    Parameter(
+        "embedding_dim",
+        int,
+        "auto",
+        "dimension of the embeddings, L̂; auto: 200, in clusters of over 40000 points 100 (the paper: 100, 50 on large)",
+        1,
+        choices=("auto",),
+    ),
     Parameter("svp_neighbours", int, 100, "label neighbours preserved for each point, n̄", 1),
     Parameter(
         "label_similarity",
@@ -88,12 +97,12 @@ PARAMETERS = (
         "what makes label vectors neighbours, in Ω (the paper: inner)",
         choices=SIMILARITIES,
     ),
-    Parameter("svp_step", float, 1.0, "step size of SVP, η", 1e-6, 10),
-    Parameter("svp_max_iter", int, 15, "steps of SVP at most", 1),
+    Parameter("svp_step", float, 1.5, "step size of SVP, η", 1e-6, 10),
+    Parameter("svp_max_iter", int, 10, "steps of SVP at most", 1),
     Parameter("svp_tol", float, 1e-3, "SVP ends when its objective changes by less, relatively", 0),
-    Parameter("l2", float, 1.0, "L2 penalty of the regressors, λ", 0),
-    Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0),
-    Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6),
+    Parameter("l2", float, 1.0, "L2 penalty of the regressors, λ", 0, LARGEST_PENALTY),
+    Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0, LARGEST_PENALTY),
+    Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6, LARGEST_PENALTY),
     Parameter("admm_max_iter", int, 200, "rounds of ADMM at most, where l1 > 0", 1),
     Parameter("admm_tol", float, 1e-3, "ADMM ends when both residuals are below this", 0),
     Parameter(
@@ -104,14 +113,28 @@ PARAMETERS = (
         1e-6,
         1,
     ),
-    Parameter("vote_neighbours", int, 20, "neighbours that vote, k of kNN", 1),
+    Parameter(
+        "vote_neighbours",
+        int,
+        "auto",
+        "neighbours that vote, k of kNN; auto: chosen on held-out points",
+        1,
+        LARGEST_COUNT,
+        choices=("auto",),
+    ),
     Parameter(
         "vote_distance", str, "cosine", "what makes V·x near (the original program: euclidean)", choices=DISTANCES
     ),
     Parameter("vote_weight", str, "similarity", "how neighbours are weighted (the paper: uniform)", choices=WEIGHTS),
     Parameter("vote_sharpness", float, 20.0, "a in the weight exp(a·(cos − 1))", 0),
     Parameter(
-        "feature_share", float, 0.25, "share of the vote for neighbours by the features themselves (the paper: 0)", 0, 1
+        "feature_share",
+        float,
+        "auto",
+        "share of the vote for neighbours by the features themselves; auto: chosen on held-out points (the paper: 0)",
+        0,
+        1,
+        choices=("auto",),
     ),
     Parameter("threshold", float, 0.5, "score from which X1Classifier.predict gives a label", 0, 1),
     Parameter("random_state", int, 0, "seed; the same seed gives the same model", 0, 2**32 - 1, optional=True),
@@ -125,8 +148,12 @@ def checked(settings: dict[str, Any]) -> dict[str, Any]:
     for name in settings:
         if name not in DEFAULTS:
             raise ParameterError(f"X1 has no parameter {name!r}; it has {', '.join(DEFAULTS)}")
+    kinds = {parameter.name: parameter.kind for parameter in PARAMETERS}
     for parameter in PARAMETERS:
         if parameter.name in settings:
             parameter.check(settings[parameter.name])
-    # numpy's numbers are numbers too, but not for JSON.
-    return {name: value.item() if hasattr(value, "item") else value for name, value in settings.items()}
+    # numpy's numbers and fractions are numbers too, but not for JSON.
+    return {
+        name: value if value is None else str(value) if isinstance(value, str) else kinds[name](value)
+        for name, value in settings.items()
+    }

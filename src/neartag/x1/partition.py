@@ -10,6 +10,7 @@ the clusters of its own group and of those next to it. That costs n · √C a ro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,9 +23,11 @@ from neartag.threads import run_ranges
 from neartag.x1.parameters import STARTS
 
 # Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
-POINTS_A_CLUSTER = 25_000
-# Learners where there are several clusters; accuracy rises fast up to some five.
-LEARNERS = 5
+POINTS_A_CLUSTER = 100_000
+# Learners where there are several clusters; accuracy rises fast up to some three, and so does the time.
+LEARNERS = 3
+# Dimensions of a cluster of up to so many points, and of a larger one, where each costs more and brings less.
+DIMENSIONS, MANY_POINTS, DIMENSIONS_OF_MANY = 200, 40_000, 100
 # The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
 ROUNDS = 20
 # Settled: fewer than this share of points changed cluster.
@@ -54,20 +57,23 @@ class Partition:
         return int(self.centroids.shape[1])
 
 
-def automatic(n: int, n_learners: int | str, n_clusters: int | str) -> tuple[int, int]:
-    """Return (learners, clusters) where either is "auto".
+def automatic(n: int, settings: dict[str, Any]) -> dict[str, int]:
+    """Return n_learners, n_clusters and embedding_dim, settled where they are "auto".
 
     The paper cuts n points into ⌊n/6000⌋ clusters. Measured, accuracy falls with every further cluster as long as one
     embedding can hold the points, so a cluster here has up to POINTS_A_CLUSTER. One cluster needs one learner: all
     others would be the same. Several learners get at least two clusters, so that they differ.
     """
-    if n_clusters == "auto":
-        n_clusters = max(1, round(n / POINTS_A_CLUSTER))
-        if n_learners != "auto" and int(n_learners) > 1:
-            n_clusters = max(2, n_clusters)
-    if n_learners == "auto":
-        n_learners = 1 if n_clusters == 1 else LEARNERS
-    return int(n_learners), int(n_clusters)
+    learners, clusters, dim = settings["n_learners"], settings["n_clusters"], settings["embedding_dim"]
+    if clusters == "auto":
+        clusters = max(1, round(n / POINTS_A_CLUSTER))
+        if learners != "auto" and int(learners) > 1:
+            clusters = max(2, clusters)
+    if learners == "auto":
+        learners = 1 if clusters == 1 else LEARNERS
+    if dim == "auto":
+        dim = DIMENSIONS if n / int(clusters) <= MANY_POINTS else DIMENSIONS_OF_MANY
+    return {"n_learners": int(learners), "n_clusters": int(clusters), "embedding_dim": int(dim)}
 
 
 def partition(

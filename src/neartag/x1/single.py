@@ -53,20 +53,16 @@ class SinglePoint:
     def voters(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
         """Return who votes and with what share, both (1, voters)."""
         model, settings = self.model, self.model.settings
-        count, kind = model.count, settings["vote_weight"]
+        count, kind, own = model.count, settings["vote_weight"], model.feature_share
         found, shares = [], []
         for learner in self.learners:
             ids, near = learner.find(point, settings["vote_distance"], settings["n_probe"], count)
             found.append(ids)
-            shares.append(voter_weights(near, kind, settings["vote_sharpness"]))
-        own = model.feature_share
+            shares.append((1 - own) / len(self.learners) * voter_weights(near, kind, settings["vote_sharpness"]))
         if own > 0 and model.index is not None:
-            shares = [share * ((1 - own) / len(self.learners)) for share in shares]
             ids, cosines = model.index.find_one(point, count)
             found.append(ids)
             shares.append(own * voter_weights(cosines, kind, SHARPNESS))
-        elif len(self.learners) > 1:
-            shares = [share / len(self.learners) for share in shares]
         if len(found) == 1:
             return found[0], shares[0]
         return np.hstack(found), np.hstack(shares)

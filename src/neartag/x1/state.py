@@ -15,12 +15,14 @@ from scipy.sparse import csr_matrix
 from neartag.rows import Rows
 from neartag.x1 import parameters
 
+LARGEST = 2**31 - 1  # ids, and the number of them, are kept as int32
+
 
 def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows) -> None:
     """Put dense or CSR rows under their name into the arrays of a part."""
     if sparse.issparse(rows):
-        arrays[f"{name}.indptr"] = rows.indptr.astype(np.int64)
-        arrays[f"{name}.indices"] = rows.indices.astype(np.int32)
+        arrays[f"{name}.indptr"] = rows.indptr.astype(np.int64, copy=False)
+        arrays[f"{name}.indices"] = rows.indices.astype(np.int32, copy=False)
         arrays[f"{name}.data"] = rows.data
         arrays[f"{name}.shape"] = np.array(rows.shape, np.int64)
     else:
@@ -42,27 +44,46 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
     """
     known = {name: value for name, value in parameters.DEFAULTS.items() if name != "n_jobs"}
     checked = parameters.checked({**known, **settings["parameters"]})
-    n_features, n_labels = int(settings["n_features"]), int(settings["n_labels"])
+    n_features, n_labels, n_learners = (_count(settings, name) for name in ("n_features", "n_labels", "n_learners"))
     labels = parts["labels"]
     n = len(labels["indptr"]) - 1
     _check_pointers("labels", labels["indptr"], labels["indices"], n_labels)
     if "index" in parts:
         dense = "postings" in parts["index"]
         _check_rows(parts["index"], "postings", *((n, n_features) if dense else (n_features, n)))
-    _require(int(settings["n_learners"]) >= 1, "there is no learner")
-    for number in range(int(settings["n_learners"])):
+    for number in range(n_learners):
         arrays = parts[f"learner-{number:03d}"]
         levels = arrays["zero_below"]
         _require(levels.dtype == np.float64 and levels.ndim == 1, "the learner's levels are not numbers")
+        _require(len(levels) > 0, f"learner {number} has no cluster")
         _check_rows(arrays, "centroids", n_features, len(levels))
         for c in range(len(levels)):
             members, width = arrays[f"{c}.members"], _width(arrays, f"{c}.weights")
             _require(members.dtype == np.int32 and members.ndim == 1, f"members of cluster {c} are not row numbers")
+            _require(len(members) > 0, f"cluster {c} has no points")
             _require(_within(members, n), f"members of cluster {c} are not training points")
             _require(arrays[f"{c}.history"].ndim == 1, f"cluster {c} has no history of SVP")
-            _check_rows(arrays, f"{c}.weights", n_features, width)
+            _check_rows(arrays, f"{c}.weights", _known_features(arrays, c, n_features), width)
             _check_rows(arrays, f"{c}.points", len(members), width)
     return checked
+
+
+def _count(settings: dict[str, Any], name: str) -> int:
+    value = settings[name]
+    fine = type(value) is int and 1 <= value <= LARGEST  # not isinstance: true is no number here
+    _require(fine, f"{name} is not a whole number from 1 to {LARGEST}")
+    return int(value)
+
+
+def _known_features(arrays: dict[str, np.ndarray], c: int, n_features: int) -> int:
+    """Return how many features cluster c knows."""
+    features = arrays.get(f"{c}.features")
+    if features is None:
+        return n_features
+    _require(features.dtype == np.int32 and features.ndim == 1, f"features of cluster {c} are not column numbers")
+    rising = len(features) > 0 and bool((np.diff(features.astype(np.int64)) > 0).all())
+    _require(rising and _within(features, n_features), f"features of cluster {c} do not rise within {n_features}")
+    return len(features)
 
 
 def _width(arrays: dict[str, np.ndarray], name: str) -> int:

@@ -1,15 +1,19 @@
 """SVP: the low-rank matrix M ⪰ 0 that agrees with the label graph on Ω (eq. 4 and sub-routine SVP of the paper).
 
-One step is M ← P(M + η·P_Ω(G − M)), P the projection on rank ≤ dim, positive semi-definite. M = U Σ Uᵀ is kept as its
-factors and the residual only on Ω, so a product with M + η·R costs O(n·dim + |Ω|) a column and a step
-O(n·dim² + |Ω|·dim). The eigenvectors of one step start the search of the next: one sweep is then enough, where a cold
-start needs several.
+One step is M ← P(M + η·R), R = P_Ω(G − M), P the projection on rank ≤ dim, positive semi-definite. M = U Σ Uᵀ is kept
+as its factors. R is taken along the tangent of the matrices of that rank: the part of R that neither rows nor columns
+of M reach is left out, which changes a step by little and its cost by half (a test holds the result against the
+textbook's iteration). P is then exact, an eigen-decomposition of 2·dim × 2·dim, and one product R·U is all that a step
+needs: O(n·dim² + |Ω|·dim). R is never stored: its entries are made as they are used.
+
+`sweeps` asks for the whole of R instead, and for so many rounds of Rayleigh–Ritz until P is exact again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from scipy.linalg import eigh
@@ -19,11 +23,8 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from neartag import kernels
 from neartag.errors import ParameterError
 from neartag.rows import parts
-from neartag.threads import inner, run_blocks, run_ranges, sum_blocks, tall_times
+from neartag.threads import inner, run_blocks, sum_blocks, tall_times
 
-# Sweeps for the very first eigenvectors, which start from random ones. Exact ones are a worse start: measured, the
-# objective then ends 10% higher on average, because the truncation has already decided what can be embedded.
-FIRST_SWEEPS = 2
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.
 SMALL = 3
 # A new direction whose squared length is below this share of the longest is left out: it is converged, and rounding
@@ -32,7 +33,6 @@ DEPENDENT = 1e-6
 # So is one below this share of what was projected out of it: where the graph has a lower rank than dim nothing else is
 # left, and noise made orthonormal would be taken for directions of the matrix.
 NOISE = 1e-10
-NORM_BLOCK = 1024
 # Rounding drifts the vectors from orthonormality by some 1e-5 a step: every few steps it is taken out.
 TIDY_EVERY = 5
 # An objective so many times that of M = 0 is on its way to infinity.
@@ -60,15 +60,15 @@ def svp(
     step: float = 1.0,
     max_iter: int = 15,
     tol: float = 1e-3,
-    inner_sweeps: int = 1,
-    inner_tol: float = 0.0,
+    sweeps: int = 0,
+    sweep_tol: float = 0.0,
     seed: int = 0,
     threads: int = 1,
     report: Callable[[int], None] | None = None,
 ) -> Embedding:
     """Return the embedding of a symmetric graph; stops when the objective changes by less than `tol`, relatively.
 
-    `inner_sweeps` block products refine the eigenvectors in each step, fewer once their residual is under `inner_tol`.
+    With `sweeps`, each step projects M + η·R itself, by so many rounds, fewer once their residual is under `sweep_tol`.
     """
     n = graph.shape[0]
     dim = min(dim, n)
@@ -77,19 +77,20 @@ def svp(
     graph = graph[order][:, order]
     graph.sort_indices()
     pattern = _Pattern(graph, threads)
-    project = _project_dense if n <= SMALL * dim else _project_block
-    found = Embedding(vectors=_random_vectors(n, dim, seed, threads), values=np.zeros(dim, np.float32))
-    residual = pattern.target  # P_Ω(G − M) with M = 0
-    previous = whole = pattern.norm(residual)
+    found = _start(pattern, dim, seed)
+    project = _tangent_step
+    if sweeps or n <= SMALL * dim:
+        project = _dense_step if n <= SMALL * dim else partial(_block_step, sweeps=sweeps, tol=sweep_tol)
+        pattern.keep_residual()
+    image = np.empty((n, dim), np.float32)  # R U
+    whole = previous = pattern.residual_times(found, image)  # R = P_Ω(G − M), here with M = 0
     for iteration in range(max_iter):
         if previous == 0.0:  # the graph is empty, or met exactly
             break
-        sweeps = max(inner_sweeps, FIRST_SWEEPS) if iteration == 0 else inner_sweeps
-        found.vectors, found.values = project(pattern, residual * np.float32(step), found, sweeps, inner_tol)
+        found.vectors, found.values = project(pattern, step, found, image)
         if iteration % TIDY_EVERY == TIDY_EVERY - 1:
             found.vectors = _tidy(found.vectors, threads)
-        residual = pattern.residual(found.points)
-        objective = pattern.norm(residual)
+        objective = pattern.residual_times(found, image)
         found.objective.append(objective)
         if report is not None:
             report(1)
@@ -102,15 +103,6 @@ def svp(
     return found
 
 
-def _random_vectors(n: int, dim: int, seed: int, threads: int) -> np.ndarray:
-    """Return random orthonormal vectors (n, dim)."""
-    start = np.random.default_rng(seed).standard_normal((n, dim), dtype=np.float32)
-    if n <= SMALL * dim:
-        return np.linalg.qr(start)[0]
-    # Many more rows than columns are nearly orthogonal already: two products where QR would be the slowest step.
-    return tall_times(start, _whitening(inner(start, start, threads), 0.0, 0.0).astype(np.float32), threads)
-
-
 class _Pattern:
     """Ω, with the graph's values on it and the products that SVP needs."""
 
@@ -118,126 +110,152 @@ class _Pattern:
         self.n = graph.shape[0]
         self.threads = threads
         self.indptr, self.indices, self.target = parts(graph)
-        # The pattern is symmetric: entry (i, j) is computed once and written to (j, i) as well.
-        order = csr_matrix((np.arange(graph.nnz, dtype=np.int64), graph.indices, graph.indptr), shape=graph.shape)
-        self.mirror = order.T.tocsr().data.astype(np.int64, copy=False)
+        self.residual = np.empty(0, np.float32)  # R's values, where they are asked for
 
-    def residual(self, points: np.ndarray) -> np.ndarray:
-        """P_Ω(G − Z Zᵀ), its values on the pattern (|Ω|,)."""
-        out = np.empty_like(self.target)
-        arguments = (self.indptr, self.indices, self.mirror, self.target, np.ascontiguousarray(points), out)
-        run_ranges(kernels.pattern_residual, self.n, self.threads, *arguments, work=self.indptr)
-        return out
+    def keep_residual(self) -> None:
+        """Store the residual's values from now on, for products with other blocks than U."""
+        self.residual = np.empty_like(self.target)
+
+    def residual_times(self, found: Embedding, image: np.ndarray) -> float:
+        """Put R @ U into `image`, for R = P_Ω(G − U Σ Uᵀ); returns ‖R‖²."""
+        scaled = found.vectors * found.values
+        arrays = (self.indptr, self.indices, self.target, found.vectors, scaled, self.residual, image)
+        squares = sum_blocks(
+            lambda start, stop: np.array(kernels.residual_times(*arrays, start, stop)),
+            self.n,
+            self.threads,
+            work=self.indptr,
+        )
+        return float(squares)
 
     def times(self, values: np.ndarray, block: np.ndarray, start: int, stop: int) -> np.ndarray:
-        """(R @ block)[start:stop] for the matrix R of these values on Ω."""
+        """(S @ block)[start:stop] for the matrix S of these values on Ω."""
         out = np.empty((stop - start, block.shape[1]), np.float32)
         kernels.sparse_times_dense(self.indptr[start : stop + 1], self.indices, values, block, out, 0, stop - start)
         return out
 
-    @staticmethod
-    def norm(values: np.ndarray) -> float:
-        """Squared Frobenius norm."""
-        # Blocks in float32, their sums in float64: as precise as it need be, without a copy in float64.
-        whole = len(values) - len(values) % NORM_BLOCK
-        blocks = values[:whole].reshape(-1, NORM_BLOCK)
-        rest = values[whole:].astype(np.float64)
-        return float(np.einsum("ij,ij->i", blocks, blocks).sum(dtype=np.float64) + rest @ rest)
+
+def _start(pattern: _Pattern, dim: int, seed: int) -> Embedding:
+    """Return M = 0 with vectors to begin from: an orthonormal basis of G·(random directions).
+
+    No more than that: from exact eigenvectors of G the objective ends 10% higher on average, because the truncation has
+    then already decided what can be embedded. Columns that the graph's rank does not fill are zero.
+    """
+    n, threads = pattern.n, pattern.threads
+    random = np.random.default_rng(seed).standard_normal((n, dim), dtype=np.float32)
+    block = np.empty((n, dim), np.float32)
+
+    def multiply(start: int, stop: int) -> None:
+        block[start:stop] = pattern.times(pattern.target, random, start, stop)
+
+    run_blocks(multiply, n, threads, work=pattern.indptr)
+    vectors = np.zeros((n, dim), np.float32)
+    for _ in range(2):  # twice, for in float32 once is not quite orthonormal
+        turn = _whitening(inner(block, block, threads), 0.0, DEPENDENT).astype(np.float32)
+        block = tall_times(block, turn, threads)
+    vectors[:, : block.shape[1]] = block
+    return Embedding(vectors=vectors, values=np.zeros(dim, np.float32))
 
 
-def _project_dense(
-    pattern: _Pattern, change: np.ndarray, found: Embedding, sweeps: int, inner_tol: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """P(M + change) through a full eigen-decomposition, for clusters hardly larger than dim."""
+def _tangent_step(pattern: _Pattern, step: float, found: Embedding, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """P(M + η·(the part of R along the tangent at M)), given R U, which is overwritten.
+
+    With E = R U − U UᵀRU that part is U UᵀRU Uᵀ + E Uᵀ + U Eᵀ: a matrix in the span of U and E, so that its
+    eigenvectors are found there. E is never made orthonormal, only its small Gram matrix is whitened.
+    """
+    vectors, threads = found.vectors, pattern.threads
+    n, dim = vectors.shape
+    small = inner(vectors, image, threads)  # UᵀRU (dim, dim)
+
+    def project_out(start: int, stop: int) -> np.ndarray:
+        image[start:stop] -= vectors[start:stop] @ small
+        return image[start:stop].T @ image[start:stop]
+
+    gram = sum_blocks(project_out, n, threads)  # EᵀE; `image` is E from here on
+    turn = _whitening(gram, NOISE * float(np.square(small).sum()), DEPENDENT)
+    across = np.float32(step) * (gram @ turn)  # η·Uᵀ R (E turn)
+    corner = np.zeros((turn.shape[1], turn.shape[1]))
+    core = np.block([[np.diag(found.values) + np.float32(step) * small, across], [across.T, corner]])
+    values, ritz = _ritz(core, dim)
+    return _combine(vectors, ritz[:dim], image, turn @ ritz[dim:], threads), np.maximum(values, 0)
+
+
+def _dense_step(pattern: _Pattern, step: float, found: Embedding, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """P(M + η·R) through a full eigen-decomposition, for clusters hardly larger than dim."""
     n, dim = found.vectors.shape
-    full = csr_matrix((change, pattern.indices, pattern.indptr), shape=(n, n)).toarray().astype(np.float64)
+    full = csr_matrix((pattern.residual, pattern.indices, pattern.indptr), shape=(n, n)).toarray().astype(np.float64)
+    full *= step
     full += found.points.astype(np.float64) @ found.points.T  # (n, n)
     values, vectors = eigh(full, subset_by_index=(n - dim, n - 1))
     return np.ascontiguousarray(vectors[:, ::-1], np.float32), np.maximum(values[::-1], 0).astype(np.float32)
 
 
-def _project_block(
-    pattern: _Pattern, change: np.ndarray, found: Embedding, sweeps: int, inner_tol: float
+def _block_step(
+    pattern: _Pattern, step: float, found: Embedding, image: np.ndarray, *, sweeps: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """P(M + change) by sweeps from the eigenvectors of M, fewer once their residual is below `inner_tol`."""
-    vectors, values, ahead = found.vectors, found.values, None
+    """P(M + η·R) by sweeps from the eigenvectors of M, fewer once their residual is below `tol`."""
+    change = pattern.residual * np.float32(step)
+    vectors, values = found.vectors, found.values
+    ahead = np.zeros_like(vectors)
     for _ in range(sweeps):
         vectors, values, ahead, error = _sweep(pattern, change, found, vectors, ahead)
-        if error <= inner_tol:
+        if error <= tol:
             break
     return vectors, np.maximum(values, 0)
 
 
 def _sweep(
-    pattern: _Pattern, change: np.ndarray, found: Embedding, vectors: np.ndarray, ahead: np.ndarray | None
+    pattern: _Pattern, change: np.ndarray, found: Embedding, vectors: np.ndarray, ahead: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Rayleigh–Ritz for A = M + change in the span of the vectors, of what a product with A adds to it, and of the
-    direction in which the last sweep moved them (as LOBPCG does).
+    """Rayleigh–Ritz for A = M + change in the span of the vectors, of what a product with A adds, and of the last move.
 
-    Unlike power steps, large negative eigenvalues of the change do no harm. Returns the new vectors, their values, how
-    they moved, and how far the given ones were from being eigenvectors, ‖A·vectors − vectors·small‖ / ‖small‖.
-
-    What is new, W = [E, ahead], is never made orthonormal, only its small Gram matrix is whitened; with vectorsᵀW = 0
-    the corner vectorsᵀ A W is EᵀW. From M's own eigenvectors M·vectors = vectors·Σ and M E = 0, so most sweeps need no
-    product with M at all.
+    As LOBPCG: unlike power steps, large negative eigenvalues of the change do no harm. Returns the new vectors, their
+    values, how they moved, and how far the given ones were from being eigenvectors, ‖A·vectors − vectors·small‖ /
+    ‖small‖. With W = [error, ahead] made orthogonal to the vectors, vectorsᵀ A W is errorᵀ W.
     """
     n, dim = vectors.shape
-    threads, rows = pattern.threads, pattern.indptr
-    own = ahead is None
-    new = np.empty((n, dim if own else 2 * dim), np.float32)  # W (n, dim or 2·dim)
-    error = new[:, :dim]  # E
-    if not own:
-        onto = found.values[:, None] * inner(found.vectors, vectors, threads)  # Σ Uᵀ vectors (dim, dim)
-        new[:, dim:] = ahead
+    threads = pattern.threads
 
-    def multiply(start: int, stop: int) -> np.ndarray:
-        block = pattern.times(change, vectors, start, stop)
-        if not own:
-            block += found.vectors[start:stop] @ onto
-        error[start:stop] = block
-        return vectors[start:stop].T @ block
+    def apply(block: np.ndarray) -> np.ndarray:  # A @ block
+        out = tall_times(found.vectors, found.values[:, None] * inner(found.vectors, block, threads), threads)
 
-    small = sum_blocks(multiply, n, threads, work=rows)  # vectorsᵀ A vectors (dim, dim); Σ is added below
+        def add(start: int, stop: int) -> None:
+            out[start:stop] += pattern.times(change, block, start, stop)
 
-    def project_out(start: int, stop: int) -> np.ndarray:
-        error[start:stop] -= vectors[start:stop] @ small
-        return error[start:stop].T @ error[start:stop]
+        run_blocks(add, n, threads, work=pattern.indptr)
+        return out
 
-    gram = sum_blocks(project_out, n, threads)  # EᵀE (dim, dim)
-    far = float(np.sqrt(np.trace(gram)))
-    precise = 1.0
-    if own:
-        small = small + np.diag(found.values)
-    else:  # sweeps that go on to a tight tolerance: a short error is mostly rounding, so project once more
-        precise = 1e-3
-        overlap = inner(vectors, new, threads)
-        run_blocks(
-            lambda start, stop: np.subtract(new[start:stop], vectors[start:stop] @ overlap, out=new[start:stop]),
-            n,
-            threads,
-        )
-        gram = inner(new, new, threads)  # WᵀW
-    corner = sum_blocks(
-        lambda start, stop: new[start:stop].T @ pattern.times(change, new, start, stop), n, threads, work=rows
-    )  # Wᵀ A W, here without M
-    if not own:
-        known = inner(found.vectors, new, threads)  # Uᵀ W
-        corner = corner + known.T @ (found.values[:, None] * known)
+    image = apply(vectors)
+    small = inner(vectors, image, threads)
+    error = image - tall_times(vectors, small, threads)
     length = max(float(np.linalg.norm(small)), np.finfo(np.float32).tiny)
-    turn = _whitening(gram, precise * NOISE * length**2, precise * DEPENDENT)
+    far = float(np.linalg.norm(error)) / length
+    new = np.hstack([error, ahead])
+    for _ in range(2):  # twice: a short error is mostly rounding
+        new = new - tall_times(vectors, inner(vectors, new, threads), threads)
+    gram = inner(new, new, threads)
+    turn = _whitening(gram, 1e-3 * NOISE * length**2, 1e-3 * DEPENDENT)
     across = gram[:dim] @ turn
-    values, ritz = _ritz(np.block([[small, across], [across.T, turn.T @ corner @ turn]]), dim)
-    keep = ritz[:dim].astype(np.float32)
-    add = (turn @ ritz[dim:]).astype(np.float32)
-    moved, out = np.empty_like(vectors), np.empty_like(vectors)
+    corner = turn.T @ inner(new, apply(new), threads) @ turn
+    values, ritz = _ritz(np.block([[small, across], [across.T, corner]]), dim)
+    moved = tall_times(new, (turn @ ritz[dim:]).astype(np.float32), threads)
+    out = tall_times(vectors, ritz[:dim].astype(np.float32), threads) + moved
+    return _tidy(out, threads), values, moved, far
 
-    def combine(start: int, stop: int) -> None:
-        np.matmul(new[start:stop], add, out=moved[start:stop])
-        np.matmul(vectors[start:stop], keep, out=out[start:stop])
-        out[start:stop] += moved[start:stop]
 
-    run_blocks(combine, n, threads)
-    return out if own else _tidy(out, threads), values, moved, far / length
+def _combine(
+    left: np.ndarray, by_left: np.ndarray, right: np.ndarray, by_right: np.ndarray, threads: int
+) -> np.ndarray:
+    """left @ by_left + right @ by_right (n, dim)."""
+    by_left, by_right = by_left.astype(np.float32), by_right.astype(np.float32)
+    out = np.empty_like(left)
+
+    def block(start: int, stop: int) -> None:
+        np.matmul(left[start:stop], by_left, out=out[start:stop])
+        out[start:stop] += right[start:stop] @ by_right
+
+    run_blocks(block, left.shape[0], threads)
+    return out
 
 
 def _ritz(small: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:

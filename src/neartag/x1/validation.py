@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.errors import ParameterError
+from neartag.rows import as_rows
 
 
 def check_features(X: Any, n_features: int | None = None, name: str = "X") -> Any:
@@ -29,7 +30,7 @@ def check_features(X: Any, n_features: int | None = None, name: str = "X") -> An
         if matrix.dtype.kind not in "biuf":
             try:
                 matrix = matrix.astype(np.float64)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise ParameterError(f"{name} must hold numbers: {error}") from None
         if matrix.ndim != 2:
             raise ParameterError(
@@ -45,6 +46,13 @@ def check_features(X: Any, n_features: int | None = None, name: str = "X") -> An
         raise ParameterError(
             f"Input {name} contains a value too large for float32 (infinity there): scale the features"
         )
+    if sparse.issparse(matrix) and not matrix.has_canonical_format:
+        matrix = as_rows(matrix)  # adds up the values of a feature that a row has twice, which may not be finite then
+        if not np.isfinite(matrix.data).all():
+            raise ParameterError(
+                f"Input {name} contains a value too large for float32 (infinity there): the values of one feature "
+                f"added up, first in row {_first_bad_row(matrix)}: scale the features"
+            )
     if n_features is not None and matrix.shape[1] != n_features:
         raise ParameterError(
             f"{name} has {matrix.shape[1]} features, but X1Classifier is expecting {n_features} features as input"
@@ -88,6 +96,8 @@ def check_labels(Y: Any) -> csr_matrix:
     if Y.ndim != 2:
         raise ParameterError(f"Y must have two dimensions (points, labels), not {Y.ndim}")
     if sparse.issparse(Y):
+        if Y.dtype.kind == "c":
+            raise ParameterError(f"Y must hold zeros and ones only, not {Y.dtype} numbers")
         _check_indices(Y.tocsr(), "Y")
     labels = csr_matrix(Y, dtype=np.float32, copy=True)
     labels.sum_duplicates()

@@ -1,0 +1,95 @@
+"""What is chosen by the program itself, on training points held out for it: who votes, and with what share.
+
+How much neighbours by features help depends on the data: nothing where features are dense measurements, most of the
+vote where texts are short and words sharp; and so does how many neighbours are asked. A few points are kept out of
+training and answered with every choice, and the best one is kept. Of a small set the learners are then trained again on
+all points; a large one does not miss so few, and they join their clusters as any point added later would.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from neartag.metrics import evaluate
+from neartag.rows import Rows
+from neartag.x1.feature_vote import SHARPNESS
+from neartag.x1.model import X1Model
+from neartag.x1.vote import vote, voter_weights
+
+# What is tried, in the order in which equals are preferred, and what is used where nothing can be told. Embeddings
+# always keep a say: without one there would be no X1.
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "vote_neighbours": (20, 10, 40, 80),
+    "feature_share": (0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+}
+# Points held out: this share, at most so many; with fewer than so few nothing can be told.
+PART, MOST, FEWEST = 0.1, 2000, 50
+# Up to so many points learners are trained again on all of them.
+SMALL = 20_000
+KS = (1, 3, 5)
+
+
+def left_to_us(settings: dict[str, Any]) -> list[str]:
+    """Return which of the settings chosen here are "auto"."""
+    return [name for name in CHOICES if settings[name] == "auto"]
+
+
+def held_out_rows(n: int, seed: int | None) -> np.ndarray:
+    """Return which of n points to hold out, in rising order; none where they would be too few."""
+    count = min(MOST, int(PART * n))
+    if count < FEWEST:
+        return np.empty(0, np.int64)
+    return np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
+
+
+def choose(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads: int) -> dict[str, Any]:
+    """Return the choice of these settings with the best mean of P@1, P@3 and P@5 on the held-out rows of X, unit rows.
+
+    The held-out points are in the model's index and labels, but in none of its clusters.
+    """
+    rows, Y, settings = X[held], model.Y[held], model.settings
+    counts, shares = (CHOICES[name] if name in names else (settings[name],) for name in CHOICES)
+    most = min(max(counts), model.n_points)
+    lists = [
+        (ids, near, settings["vote_sharpness"], len(model.learners))
+        for ids, near in model.learner_neighbours(rows, most, threads)
+    ]
+    if model.index is not None:
+        lists.append((*_others(model, rows, held, most, threads), SHARPNESS, 1))
+    best, chosen = -1.0, {}
+    for count in counts:
+        voters = np.hstack([ids[:, :count] for ids, *_ in lists])
+        weights = [
+            voter_weights(np.ascontiguousarray(near[:, :count]), settings["vote_weight"], sharpness) / among
+            for _, near, sharpness, among in lists
+        ]
+        for share in shares:
+            parts = [(1 - share) * each for each in weights[: len(model.learners)]]
+            parts += [share * each for each in weights[len(model.learners) :]]
+            score = _score(model, voters, np.hstack(parts), Y, threads)
+            if score > best + 1e-9:
+                best, chosen = score, dict(zip(CHOICES, (count, share), strict=True))
+    return {name: chosen[name] for name in names}
+
+
+def _others(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest points by features, and their cosines, among those not held out."""
+    assert model.index is not None
+    found, cosines = model.index.find(rows, min(2 * count, model.n_points), threads)
+    nobody = np.zeros(model.n_points + 1, bool)  # −1, nobody, is the last
+    nobody[held], nobody[-1] = True, True
+    order = np.argsort(nobody[found], axis=1, kind="stable")[:, :count]  # the others first, best first as before
+    found, cosines = np.take_along_axis(found, order, axis=1), np.take_along_axis(cosines, order, axis=1)
+    cosines[nobody[found]] = -np.inf
+    found[nobody[found]] = -1
+    return found, cosines
+
+
+def _score(model: X1Model, voters: np.ndarray, weights: np.ndarray, Y: Any, threads: int) -> float:
+    most = min(KS[-1], model.n_labels)
+    labels = np.full((len(voters), KS[-1]), -1, np.int32)
+    labels[:, :most], _ = vote(model.Y, voters, weights, model.frequency, most, threads)
+    measured = evaluate(labels, Y, ks=KS)
+    return float(np.mean([measured[f"P@{k}"] for k in KS]))

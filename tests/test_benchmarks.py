@@ -1,0 +1,134 @@
+"""The benchmark beside the peers: its harness on a tiny data set with what is installed anyway, and its writers."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from neartag.data import Dataset, write
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Return a function that imports a file of the benchmarks by its name."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch) -> Path:
+    """Return a folder with a page to write to, where a data set `toy` of three separate topics is to be found."""
+    generator = np.random.default_rng(0)
+    for part, points in (("train", 150), ("test", 30)):
+        topic = np.arange(points) % 3
+        X = generator.random((points, 12)) * (np.arange(12) // 4 == topic[:, None])
+        Y = np.arange(6) // 2 == topic[:, None]
+        folder = tmp_path / "data" / "toy"
+        folder.mkdir(parents=True, exist_ok=True)
+        write(Dataset(csr_matrix(X, dtype=np.float32), csr_matrix(Y, dtype=np.float32)), folder / f"{part}.txt")
+    monkeypatch.setenv("NEARTAG_DATA", str(tmp_path / "data"))
+    (tmp_path / "benchmarks.md").write_text("before\n<!-- peers begin -->\nold\n<!-- peers end -->\nafter\n")
+    return tmp_path
+
+
+def row(name="knn", method="cosine kNN", data="toy", **changes):
+    median = {"P@1": 50.0, "P@3": 40.0, "P@5": 30.0, "PSP@1": 20.0, "PSP@5": 10.0, "train wall s": 3.0}
+    median |= {"train CPU s": 5.0, "batch ms": 0.5, "one ms": 1.0, "model MB": 2.0, "RSS before training MB": 100.0}
+    median |= {"peak RSS training MB": 150.0, "peak RSS predicting MB": 120.0, "load s": 1.0, "read s": 1.0}
+    median |= {"first call s": 1.0, "cores used by others": 0.0, **changes}
+    return {"data": data, "name": name, "method": method, "runs": [median], "median": median}
+
+
+def test_harness_measures_writes_and_resumes(toy, module, monkeypatch):
+    peers = module("peers")
+    options = ["toy", "--methods", "x1-default,knn,x1-fast", "--repeat", "1", "--no-compile", "--write"]
+    options += ["--results", str(toy / "peers.json"), "--docs", str(toy)]
+    peers.main(options)
+    result = json.loads((toy / "peers.json").read_text())
+    assert [measured["name"] for measured in result["rows"]] == ["x1-default", "knn"]  # no fast settings for this set
+    for measured in result["rows"]:
+        (run,) = measured["runs"]
+        assert run == measured["median"]
+        assert run["P@1"] == 100.0
+        assert run["one as in batch %"] == 100.0
+        assert 0 < run["RSS before training MB"] <= run["peak RSS training MB"]
+        assert min(run[key] for key in ("train wall s", "batch ms", "one ms", "model MB", "save s", "load s")) > 0
+    page = (toy / "benchmarks.md").read_text()
+    assert page.startswith("before\n")
+    assert page.endswith("\nafter\n")
+    assert "| toy | cosine kNN | 100.00 /" in page
+    assert str(toy) not in page + (toy / "peers.json").read_text()
+
+    def never(*_, **__):
+        raise AssertionError("there is nothing left to measure")
+
+    monkeypatch.setattr(peers, "start", never)
+    peers.main([*options, "--resume"])
+    assert json.loads((toy / "peers.json").read_text()) == result
+    peers.main([*options, "--resume", "--repeat", "0"])
+    assert json.loads((toy / "peers.json").read_text()) == result
+
+
+def test_changed_settings_or_code_are_measured_again(module):
+    resume = module("peers").resume
+    old = {**row(), "settings": {"n_neighbors": 5}, "code": None}
+    kept = {**row("pecos"), "settings": {}, "code": None}
+    for change, runs in (({}, 1), ({"settings": {"n_neighbors": 6}}, 0), ({"code": "other"}, 0)):
+        rows = resume([{**old, "runs": [], "wanted": 5, **change}], {"rows": [old, kept]})
+        assert [(one["name"], len(one["runs"]), one["wanted"]) for one in rows] == [("pecos", 1, 0), ("knn", runs, 5)]
+
+
+def test_a_run_that_fails_says_why_without_paths(module, monkeypatch):
+    peers = module("peers")
+    ended = SimpleNamespace(returncode=3, stderr="…\nError: no file /home/somebody/data.txt\n")
+    monkeypatch.setattr(peers.subprocess, "run", lambda *_, **__: ended)
+    assert peers.start("toy", "knn", 2, 10) == {"failed": "ended with 3: Error: no file …/data.txt"}
+
+
+def test_slow_methods_run_once_or_not_at_all(module):
+    wanted = module("peers").wanted
+    assert [wanted("one-vs-rest", labels, 5, []) for labels in (100, 3000, 20000)] == [5, 1, 0]
+    assert [wanted("pecos", 20000, 5, once) for once in ([], ["pecos"])] == [5, 1]
+
+
+def test_table_holds_accuracy_cost_and_ratio_in_a_row(module):
+    writer = module("peer_table")
+    rows = [row("pecos", "PECOS XR-Linear", **{"train wall s": 2.0}), row(), row(data="other"), row("plt", "PLT")]
+    rows[-1].update(runs=[], median={}, left_out="ended with 1")
+    lines = writer.table(rows).splitlines()
+    assert len(lines) == 2 + 3
+    assert lines[3] == (
+        "| toy | cosine kNN | 50.00 / 40.00 / 30.00 | 20.00 / 10.00 | 3.00 (5.00) | 1.50× "
+        "| 0.500 | 1.00× | 1.00 | 2.00 | 150 (50) | 1 |"
+    )
+    assert "| – |" in lines[4]  # PECOS was not measured on that set
+    assert "PLT on toy left out: ended with 1." in writer.notes(rows)
+    rows[0]["runs"][0]["cores used by others"] = 0.5
+    assert writer.notes(rows)[-1] == "In 1 of 3 runs other processes used more than 0.1 cores."
+    assert writer.beside(rows).splitlines()[2].endswith("| in training | 1.00 |")
+    assert writer.medians([{"a": 1.0}, {"a": 5.0}, {"a": 2.0}]) == {"a": 2.0}
+    assert [writer.figure(value) for value in (0.0123, 1.234, 12.34, 123.4)] == ["0.012", "1.23", "12.3", "123"]
+
+
+def test_best_labels_of_sparse_scores(module):
+    methods = module("peer_method")
+    scores = csr_matrix(np.array([[0, 3, 1, 2, 6, 5, 4], [0, 0, 0, 0, 0, 0, 0], [0, 0, 7, 0, 8, 0, 0]]))
+    assert methods.best(scores).tolist() == [[4, 5, 6, 1, 3], [-1] * 5, [4, 2, -1, -1, -1]]
+    assert methods.padded([[1, 2], [1, 2, 3, 4, 5, 6]]).tolist() == [[1, 2, -1, -1, -1], [1, 2, 3, 4, 5]]
+
+
+def test_names_in_plots_keep_apart_and_in_order(module):
+    spread = module("plots").spread
+    heights = [0.5, 0.51, 0.95, 0.99, 0.02, 0.5, 0.1]
+    placed = spread(heights, 0.1)
+    assert np.diff(sorted(placed)).min() > 0.1 - 1e-9
+    assert -1e-9 <= min(placed) <= max(placed) <= 1 + 1e-9
+    assert np.array_equal(np.argsort(placed, kind="stable"), np.argsort(heights, kind="stable"))
