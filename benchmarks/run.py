@@ -24,7 +24,6 @@ from neartag.floors import knn_cosine, ridge
 from neartag.metrics import evaluate
 from neartag.threads import available_cores
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.parameters import DEFAULTS
 
 HERE = Path(__file__).parent
 NAMES = ("bibtex", "delicious", "mediamill-rand", "eurlex4k-partial", "debian")
@@ -58,7 +57,7 @@ def measure(name: str, repeat: int) -> list[dict]:
         wall = time.perf_counter()
         labels, _ = classifier.predict_topk(X_test, 5)
         predict_wall.append(time.perf_counter() - wall)
-    share = settings.get("feature_share", DEFAULTS["feature_share"])
+    share = classifier.model_.feature_share
     row = {"data": name, "method": f"X1 with feature votes, {share:g}" if share else "X1", "settings": settings}
     row.update(evaluate(labels, Y_test, Y_train=Y))
     row["train CPU s"] = statistics.median(fit_cpu)

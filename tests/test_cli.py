@@ -324,7 +324,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            (["--vote-neighbours", "0"], "--vote-neighbours must be a whole number from 1 to 2147483647 or 'auto', not"),
+            (
                 ["--vote-neighbours", "0"],
                 "--vote-neighbours must be a whole number from 1 to 2147483647 or 'auto', not '0'",
             ),
