@@ -59,21 +59,45 @@ def test_residual_times(rows, width, keep, seed):
     n, start, stop = rows
     random = np.random.default_rng(seed)
     graph = random_csr(random, n, n)
-    vectors, scaled = random.standard_normal((2, n, width)).astype(np.float32)
+    vectors, values = random.standard_normal((n, width)).astype(np.float32), random.random(width).astype(np.float32)
     residual, out = np.full(graph.nnz if keep else 0, UNTOUCHED, np.float32), np.full((n, width), UNTOUCHED, np.float32)
-    arrays = (*parts(graph), *frozen(vectors, scaled))
+    arrays = (*parts(graph), *frozen(vectors, values))
     total = kernels.residual_times(*arrays, residual, out, start, stop)
     places = np.repeat(np.arange(n), np.diff(graph.indptr)), graph.indices
-    values = graph.data - (scaled.astype(np.float64) @ vectors.T)[places]
+    wanted = graph.data - ((vectors * values).astype(np.float64) @ vectors.T)[places]
     dense = np.zeros((n, n))
-    dense[places] = values
+    dense[places] = wanted
     mine = (places[0] >= start) & (places[0] < stop)
-    np.testing.assert_allclose(total, (values[mine] ** 2).sum(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(total, (wanted[mine] ** 2).sum(), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(out[start:stop], (dense @ vectors)[start:stop], rtol=1e-4, atol=2e-4)
     assert (outside(out, start, stop) == UNTOUCHED).all()
     if keep:
-        np.testing.assert_allclose(residual[mine], values[mine], rtol=0, atol=2e-5)
+        np.testing.assert_allclose(residual[mine], wanted[mine], rtol=0, atol=2e-5)
         assert (residual[~mine] == UNTOUCHED).all()
+
+
+@given(ranges(), seeds)
+@quick
+def test_union_of_two_graphs(rows, seed):
+    n, start, stop = rows
+    random = np.random.default_rng(seed)
+    one, other = random_csr(random, n, n), random_csr(random, n, n)
+    for each in (one, other):
+        each.data = np.abs(each.data)
+    wanted = one.maximum(other).tocsr()
+    sizes = np.full(n, -7, np.int64)
+    matrices = (*parts(one), *parts(other))
+    kernels.union_sizes(*matrices, sizes, start, stop)
+    assert sizes[start:stop].tolist() == np.diff(wanted.indptr)[start:stop].tolist()
+    assert (outside(sizes, start, stop) == -7).all()
+    ids, values = np.full(wanted.nnz, -7, np.int32), np.full(wanted.nnz, UNTOUCHED, np.float32)
+    pointer = wanted.indptr.astype(np.int64)
+    kernels.union_rows(*matrices, pointer, ids, values, start, stop)
+    mine = slice(pointer[start], pointer[stop])
+    wanted.sort_indices()
+    assert ids[mine].tolist() == wanted.indices[mine].tolist()
+    assert values[mine].tolist() == wanted.data[mine].tolist()
+    assert (outside(ids, mine.start, mine.stop) == -7).all()
 
 
 few_values = st.lists(st.sampled_from([-2.0, 0.0, 0.5, 1.0, 3.0]), min_size=1, max_size=30)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, lapack, solve_triangular
+from scipy.linalg import LinAlgError, solve_triangular
 
 from neartag.errors import ParameterError
-from neartag.threads import run_ranges
+from neartag.threads import run_pieces
 
 # Columns factored at once: wide enough for BLAS at full pace, narrow enough that little is done on one thread.
 BLOCK = 256
+# Columns solved at once, at least.
+COLUMNS = 64
 
 
 def cholesky(square: np.ndarray, threads: int = 1) -> None:
@@ -39,19 +41,35 @@ def cholesky(square: np.ndarray, threads: int = 1) -> None:
                 square[top:low, last:low] -= square[top:low, first:last] @ square[last:low, first:last].T
 
         left = size - last
-        run_ranges(panel, left, threads)
-        run_ranges(update, left, threads, work=np.arange(left + 1, dtype=np.float64) ** 2)
+        run_pieces(panel, left, threads, least=BLOCK)
+        run_pieces(update, left, threads, work=np.arange(left + 1, dtype=np.float64) ** 2, least=BLOCK)
 
 
 def cholesky_solve(factor: np.ndarray, right: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Return A⁻¹ · right for the factor that `cholesky` left in A, columns cut over the threads."""
+    """Return A⁻¹ · right for the factor L that `cholesky` left in A, columns cut over the threads.
+
+    In matrix products with the inverses of small diagonal blocks: LAPACK's own solve holds Python's lock, so that no
+    two threads would run it. The inverses are in float64, or the solution would be less precise than LAPACK's.
+    """
+    size = factor.shape[0]
+    blocks = [(first, min(first + BLOCK, size)) for first in range(0, size, BLOCK)]
+    inverses = [_inverse(factor[first:last, first:last]) for first, last in blocks]
     out = np.empty_like(right)
-    solve = lapack.dpotrs if factor.dtype == np.float64 else lapack.spotrs
 
     def part(start: int, stop: int) -> None:
-        # Seen from Fortran the row-major lower triangle is an upper one.
-        columns = np.array(right[:, start:stop], order="F")  # a copy: the solve works in place
-        out[:, start:stop] = solve(factor.T, columns, lower=0, overwrite_b=1)[0]
+        columns = np.array(right[:, start:stop], order="C")  # a copy: solved in place, L first, then its transpose
+        for (first, last), inverse in zip(blocks, inverses, strict=True):
+            columns[first:last] -= factor[first:last, :first] @ columns[:first]
+            columns[first:last] = inverse @ columns[first:last]
+        for (first, last), inverse in zip(reversed(blocks), reversed(inverses), strict=True):
+            columns[first:last] -= factor[last:, first:last].T @ columns[last:]
+            columns[first:last] = inverse.T @ columns[first:last]
+        out[:, start:stop] = columns
 
-    run_ranges(part, right.shape[1], threads)
+    run_pieces(part, right.shape[1], threads, least=COLUMNS)
     return out
+
+
+def _inverse(factor: np.ndarray) -> np.ndarray:
+    """Return the inverse of a small lower triangle in float64."""
+    return solve_triangular(factor.astype(np.float64), np.eye(len(factor)), lower=True, check_finite=False)

@@ -70,30 +70,32 @@ def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop): 
 
 
 @kernel(
-    types.float64(POINTER, IDS, VALUES, MATRIX, MATRIX, FLOAT[::1], FLOAT[:, ::1], types.int64, types.int64),
+    types.float64(POINTER, IDS, VALUES, MATRIX, VALUES, FLOAT[::1], FLOAT[:, ::1], types.int64, types.int64),
     fastmath=True,
 )
-def residual_times(indptr, indices, target, vectors, scaled, residual, out, start, stop):  # noqa: ANN001, ANN201
-    """out = R @ vectors and, unless it has no room, residual = R, for R = target − scaled @ vectors.T on a pattern.
+def residual_times(indptr, indices, target, vectors, values, residual, out, start, stop):  # noqa: ANN001, ANN201
+    """out = R @ vectors and, unless it has no room, residual = R, R = target − vectors·values·vectorsᵀ on a pattern.
 
     Returns ‖R‖² of the rows. Each row of `vectors` is fetched once for both products, and fetching is what takes long.
     """
     width = vectors.shape[1]
     total = 0.0
     keep = residual.shape[0] > 0
+    own = np.empty(width, np.float32)
     for i in range(start, stop):
         for c in range(width):
             out[i, c] = 0.0
+            own[c] = vectors[i, c] * values[c]
         position, end = indptr[i], indptr[i + 1]
         while position + 4 <= end:
             j0, j1, j2, j3 = indices[position], indices[position + 1], indices[position + 2], indices[position + 3]
             r0, r1, r2, r3 = target[position], target[position + 1], target[position + 2], target[position + 3]
             a0, a1, a2, a3 = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
             for c in range(width):
-                a0 += scaled[i, c] * vectors[j0, c]
-                a1 += scaled[i, c] * vectors[j1, c]
-                a2 += scaled[i, c] * vectors[j2, c]
-                a3 += scaled[i, c] * vectors[j3, c]
+                a0 += own[c] * vectors[j0, c]
+                a1 += own[c] * vectors[j1, c]
+                a2 += own[c] * vectors[j2, c]
+                a3 += own[c] * vectors[j3, c]
             r0, r1, r2, r3 = r0 - a0, r1 - a1, r2 - a2, r3 - a3
             total += r0 * r0 + r1 * r1 + r2 * r2 + r3 * r3
             for c in range(width):
@@ -105,7 +107,7 @@ def residual_times(indptr, indices, target, vectors, scaled, residual, out, star
         while position < end:
             j0, r0, a0 = indices[position], target[position], np.float32(0.0)
             for c in range(width):
-                a0 += scaled[i, c] * vectors[j0, c]
+                a0 += own[c] * vectors[j0, c]
             r0 = r0 - a0
             total += r0 * r0
             for c in range(width):
@@ -114,6 +116,43 @@ def residual_times(indptr, indices, target, vectors, scaled, residual, out, star
                 residual[position] = r0
             position += 1
     return total
+
+
+_two_graphs = (POINTER, IDS, VALUES, POINTER, IDS, VALUES)
+
+
+@kernel(types.void(*_two_graphs, types.int64[::1], types.int64, types.int64))
+def union_sizes(indptr, indices, data, t_indptr, t_indices, t_data, out, start, stop):  # noqa: ANN001, ANN201
+    """out[i] = how many columns row i has in either of two CSR matrices with sorted rows."""
+    for i in range(start, stop):
+        p, q, count = indptr[i], t_indptr[i], 0
+        while p < indptr[i + 1] or q < t_indptr[i + 1]:
+            left = indices[p] if p < indptr[i + 1] else types.int32(2147483647)
+            right = t_indices[q] if q < t_indptr[i + 1] else types.int32(2147483647)
+            p += left <= right
+            q += right <= left
+            count += 1
+        out[i] = count
+
+
+@kernel(types.void(*_two_graphs, POINTER, ID[::1], FLOAT[::1], types.int64, types.int64))
+def union_rows(indptr, indices, data, t_indptr, t_indices, t_data, pointer, ids, values, start, stop):  # noqa: ANN001, ANN201
+    """The rows of the entrywise maximum of two such matrices without negative entries, into (pointer, ids, values)."""
+    for i in range(start, stop):
+        p, q, place = indptr[i], t_indptr[i], pointer[i]
+        while p < indptr[i + 1] or q < t_indptr[i + 1]:
+            left = indices[p] if p < indptr[i + 1] else types.int32(2147483647)
+            right = t_indices[q] if q < t_indptr[i + 1] else types.int32(2147483647)
+            ids[place] = min(left, right)
+            value = np.float32(0.0)
+            if left <= right:
+                value = data[p]
+                p += 1
+            if right <= left:
+                value = max(value, t_data[q])
+                q += 1
+            values[place] = value
+            place += 1
 
 
 @kernel(types.void(types.float32[::1], types.int64, types.int64))

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -97,21 +98,105 @@ def run_ranges(
 ) -> None:
     """Call `kernel(*arguments, start, stop)` over 0…count, cut into as many ranges as threads.
 
-    `work` (count + 1,) is the running sum of each row's cost, such as a CSR index pointer, to cut ranges of equal cost.
+    For kernels whose result for a row has nothing to do with where ranges are cut. `work` (count + 1,) is the running
+    sum of each row's cost, such as a CSR index pointer, to cut ranges of equal cost.
     """
     if threads <= 1 or count < 2 * threads:
         kernel(*arguments, 0, count)
         return
+    bounds = _bounds(count, threads, work)
+    _together([partial(kernel, *arguments, bounds[t], bounds[t + 1]) for t in range(threads)])
+
+
+# Rows worked on at once where several products are done a block: few enough that the block stays in cache.
+BLOCK_ROWS = 1024
+# Pieces that rows are cut into where sums or BLAS's own blocking could depend on the cuts: always the same ones, so
+# that the result is the same to the last bit whatever the number of threads, which take one piece after the other.
+PIECES = 32
+
+
+def run_pieces(
+    work_on: Callable[[int, int], None],
+    count: int,
+    threads: int,
+    *,
+    work: np.ndarray | None = None,
+    least: int = BLOCK_ROWS,
+) -> None:
+    """Call `work_on(start, stop)` over 0…count in pieces that do not depend on the threads, of `least` rows or more."""
+    pieces = max(1, min(PIECES, count // least))
+    bounds = _bounds(count, pieces, work)
+    waiting = iter(range(pieces))
+    lock = threading.Lock()
+
+    def take() -> None:
+        while True:
+            with lock:
+                piece = next(waiting, None)
+            if piece is None:
+                return
+            work_on(bounds[piece], bounds[piece + 1])
+
+    _together([take] * max(1, min(threads, pieces)))
+
+
+def run_blocks(
+    work_on: Callable[[int, int], None], count: int, threads: int, *, work: np.ndarray | None = None
+) -> None:
+    """Call `work_on(start, stop)` over 0…count in blocks of rows, pieces of blocks over the threads."""
+
+    def part(start: int, stop: int) -> None:
+        for first in range(start, stop, BLOCK_ROWS):
+            work_on(first, min(first + BLOCK_ROWS, stop))
+
+    run_pieces(part, count, threads, work=work)
+
+
+def sum_blocks(
+    summand: Callable[[int, int], np.ndarray], count: int, threads: int, *, work: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the sum of `summand(start, stop)` over blocks of rows, the same whatever the number of threads."""
+    sums: dict[int, np.ndarray] = {}
+
+    def part(start: int, stop: int) -> None:
+        for first in range(start, max(stop, start + 1), BLOCK_ROWS):  # once even for no rows, which sum to zeros
+            value = summand(first, min(first + BLOCK_ROWS, stop))
+            sums[start] = sums[start] + value if start in sums else value
+
+    run_pieces(part, count, threads, work=work)
+    return sum((sums[start] for start in sorted(sums)[1:]), sums[min(sums)])
+
+
+def tall_times(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
+    """Return tall @ small, (n, a) by (a, b), cut by rows over the threads."""
+    out = np.empty((tall.shape[0], small.shape[1]), np.result_type(tall, small))
+
+    def part(start: int, stop: int) -> None:
+        np.matmul(tall[start:stop], small, out=out[start:stop])
+
+    run_pieces(part, tall.shape[0], threads)
+    return out
+
+
+def inner(left: np.ndarray, right: np.ndarray, threads: int) -> np.ndarray:
+    """Return leftᵀ @ right, (n, a) and (n, b) to (a, b), summed over blocks of rows in their order."""
+    return sum_blocks(lambda start, stop: left[start:stop].T @ right[start:stop], left.shape[0], threads)
+
+
+def _bounds(count: int, pieces: int, work: np.ndarray | None) -> list[int]:
+    """Return where 0…count is cut into so many ranges, of equal cost where that is known."""
     if work is None:
-        bounds = np.linspace(0, count, threads + 1).astype(np.int64)
-    else:
-        shares = np.linspace(0, float(work[-1]), threads + 1)
-        bounds = np.searchsorted(work, shares).astype(np.int64)
-        bounds[0], bounds[-1] = 0, count
-    pool = _pool()
-    pending = [pool.submit(kernel, *arguments, int(bounds[t]), int(bounds[t + 1])) for t in range(1, threads)]
+        return np.linspace(0, count, pieces + 1).astype(np.int64).tolist()
+    bounds = np.searchsorted(work, np.linspace(0, float(work[-1]), pieces + 1)).astype(np.int64)
+    bounds[0], bounds[-1] = 0, count
+    return bounds.tolist()
+
+
+def _together(tasks: list[Callable[[], None]]) -> None:
+    """Run the first task here and the others in our pool; returns, or raises, when all have ended."""
+    pending = [_pool().submit(task) for task in tasks[1:]]
     try:
-        kernel(*arguments, 0, int(bounds[1]))
+        tasks[0]()
     finally:
         wait(pending)  # nobody may still write into the arrays when this returns, or raises
     for future in pending:
@@ -124,57 +209,6 @@ def _pool() -> ThreadPoolExecutor:
         if _executor is None:
             _executor = ThreadPoolExecutor(max_workers=max(2, available_cores()), thread_name_prefix="neartag")
         return _executor
-
-
-# Rows worked on at once where several products are done a block: few enough that the block stays in cache.
-BLOCK_ROWS = 1024
-
-
-def run_blocks(
-    work_on: Callable[[int, int], None], count: int, threads: int, *, work: np.ndarray | None = None
-) -> None:
-    """Call `work_on(start, stop)` over 0…count in blocks of rows, ranges of blocks over the threads."""
-
-    def part(start: int, stop: int) -> None:
-        for first in range(start, stop, BLOCK_ROWS):
-            work_on(first, min(first + BLOCK_ROWS, stop))
-
-    run_ranges(part, count, threads, work=work)
-
-
-def sum_blocks(
-    summand: Callable[[int, int], np.ndarray], count: int, threads: int, *, work: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the sum of `summand(start, stop)` over blocks of rows, added in their order whichever thread is first."""
-    sums: dict[int, np.ndarray] = {}
-
-    def part(start: int, stop: int) -> None:
-        for first in range(start, max(stop, start + 1), BLOCK_ROWS):  # once even for no rows, which sum to zeros
-            value = summand(first, min(first + BLOCK_ROWS, stop))
-            sums[start] = sums[start] + value if start in sums else value
-
-    run_ranges(part, count, threads, work=work)
-    return sum((sums[start] for start in sorted(sums)[1:]), sums[min(sums)])
-
-
-def tall_times(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
-    """Return tall @ small, (n, a) by (a, b), cut by rows over the threads."""
-    if threads <= 1:
-        return tall @ small
-    out = np.empty((tall.shape[0], small.shape[1]), np.result_type(tall, small))
-
-    def part(start: int, stop: int) -> None:
-        np.matmul(tall[start:stop], small, out=out[start:stop])
-
-    run_ranges(part, tall.shape[0], threads)
-    return out
-
-
-def inner(left: np.ndarray, right: np.ndarray, threads: int) -> np.ndarray:
-    """Return leftᵀ @ right, (n, a) and (n, b) to (a, b), summed over blocks of rows in their order."""
-    if threads <= 1:
-        return left.T @ right
-    return sum_blocks(lambda start, stop: left[start:stop].T @ right[start:stop], left.shape[0], threads)
 
 
 def _begin_anew() -> None:

@@ -20,7 +20,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no m
 Jobs = Annotated[int, typer.Option("--n-jobs", help="Cores used; -1: all.")]
 
 _BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
-_METAVARS = {int: "INTEGER", float: "NUMBER"}
+_METAVARS = {int: "INTEGER", float: "NUMBER", bytes: "SIZE"}
 
 
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
@@ -47,7 +47,7 @@ def read_value(parameter: Parameter, text: str) -> Any:
     value: Any = text
     if parameter.optional and text.lower() == "none":
         return None
-    if text not in parameter.choices and parameter.kind is not str:
+    if text not in parameter.choices and parameter.kind in (int, float):
         try:
             value = parameter.kind(text)
         except ValueError:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from neartag.errors import ParameterError
 from neartag.factor import cholesky, cholesky_solve
 from neartag.rows import Rows, gram, times, transpose
-from neartag.threads import run_ranges
+from neartag.threads import run_pieces
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 
@@ -30,6 +30,8 @@ DENSE_ADVANTAGE = 8.0
 LARGEST_FACTOR = 4 << 30
 CG_STEPS, CG_TOLERANCE = 60, 1e-4
 PRECONDITION_FROM = 1e-2
+# Columns solved together at least: few enough for several threads, enough for the products to be worth it.
+CG_COLUMNS = 25
 # With λ = 0 and points alike the system is singular; this much changes no answer that it has.
 SMALLEST_L2 = 1e-10
 # Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
@@ -168,11 +170,16 @@ def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int)
 
 
 def cheapest_solver(X: Rows, dim: int) -> str:
-    """Return which solver costs least for this shape and sparsity."""
+    """Return which solver costs least for the shape and sparsity of X."""
     n, d = X.shape
-    stored = X.nnz if hasattr(X, "nnz") else n * d
+    scattered = hasattr(X, "nnz")
+    return cheapest_solver_for(n, d, X.nnz if scattered else n * d, scattered, dim)
+
+
+def cheapest_solver_for(n: int, d: int, stored: int, scattered: bool, dim: int) -> str:
+    """Return the same for n points and d features with so many entries stored, in a sparse matrix or a dense one."""
     # Dense products of a dense X run at BLAS's pace, sparse ones at that of memory.
-    pace = DENSE_ADVANTAGE if hasattr(X, "nnz") else 1.0
+    pace = DENSE_ADVANTAGE if scattered else 1.0
     cost = {
         "primal": d**3 / 3 + 2 * d * d * dim + pace * stored * (stored / max(n, 1)),
         "dual": n**3 / 3 + 2 * n * n * dim + pace * stored * (stored / max(d, 1)),
@@ -241,7 +248,7 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
             columns = slice(first, last)
             out[:, columns] = solve_columns(target[:, columns], None if start is None else start[:, columns])
 
-        run_ranges(part, target.shape[1], threads)
+        run_pieces(part, target.shape[1], threads, least=CG_COLUMNS)
         return out
 
     return solve

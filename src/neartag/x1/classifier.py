@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from neartag.x1.held_out import CHOICES, SMALL, choose, held_out_rows, left_to_u
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
+from neartag.x1.schedule import Machine, cluster_bytes, plan
 from neartag.x1.validation import check_training
 
 
@@ -65,6 +67,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         threshold: float = 0.5,
         random_state: int | None = 0,
         n_jobs: int | None = -1,
+        max_memory: int | str | None = None,
     ) -> None:
         self.n_learners = n_learners
         self.n_clusters = n_clusters
@@ -92,6 +95,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         self.threshold = threshold
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
 
     def fit(self, X: Any, Y: Any, *, progress: Progress | bool = False) -> X1Classifier:
         """Learn from feature rows X (n, d) and their indicator rows Y (n, L); returns the classifier itself.
@@ -102,15 +106,14 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         X, Y = check_training(X, Y)
         rows = normalise(as_rows(X))
         settings.update(automatic(rows.shape[0], settings))
-        # How many cores trained a model is no property of the model.
-        del settings["n_jobs"]
-        jobs = resolve_jobs(self.n_jobs)
+        machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])
+        settings = {name: value for name, value in settings.items() if name not in parameters.MACHINE}
         if isinstance(progress, bool):
             progress = progress_bars.choose("auto" if progress else "silent")
         _warn_of_oddities(rows.shape[0], settings["n_clusters"], Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with hold():
-            self.model_ = _trained(rows, Y, settings, jobs, progress)
+            self.model_ = _trained(rows, Y, settings, machine, progress)
         self.n_features_in_ = int(X.shape[1])
         self.n_labels_ = int(Y.shape[1])
         self.classes_ = np.arange(self.n_labels_)
@@ -165,27 +168,27 @@ NOBODY = np.empty(0, np.int64)
 PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "feature_share", "threshold")
 
 
-def _trained(rows: Rows, Y: csr_matrix, settings: dict[str, Any], jobs: int, progress: Progress) -> X1Model:
+def _trained(rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machine, progress: Progress) -> X1Model:
     """Return the model, how it votes chosen on held-out points where that is left to us."""
     n, names = rows.shape[0], left_to_us(settings)
     settings.update({name: CHOICES[name][0] for name in names})
     held = held_out_rows(n, settings["random_state"]) if names else NOBODY
     again = len(held) > 0 and n <= SMALL
     what = "trying on held-out points" if again else "training"
-    learners = train(rows, Y, settings, jobs, progress, held, what)
+    learners = train(rows, Y, settings, machine, progress, held, what)
     settings["n_learners"] = len(learners)
     index = FeatureIndex.of(rows) if settings["feature_share"] > 0 else None
     model = X1Model(settings, int(rows.shape[1]), Y, learners, index)
     if not len(held):
         return model
-    settings.update(choose(model, rows, held, names, jobs))
+    settings.update(choose(model, rows, held, names, machine.jobs))
     if settings["feature_share"] == 0:
         model.index = None
     if again:
-        model.learners = train(rows, Y, settings, jobs, progress)
+        model.learners = train(rows, Y, settings, machine, progress)
     else:
         distance = settings["vote_distance"]
-        model.learners = [learner.joined_by(rows[held], held, distance, jobs) for learner in learners]
+        model.learners = [learner.joined_by(rows[held], held, distance, machine.jobs) for learner in learners]
     return model
 
 
@@ -193,7 +196,7 @@ def train(
     rows: Rows,
     Y: csr_matrix,
     settings: dict[str, Any],
-    jobs: int,
+    machine: Machine,
     progress: Progress,
     held: np.ndarray = NOBODY,
     what: str = "training",
@@ -203,7 +206,7 @@ def train(
     The points `held` out help to place the clusters, but are members of none.
     """
     seeds = np.random.SeedSequence(settings["random_state"]).spawn(settings["n_learners"])
-    partitions = _partitions(rows, settings, seeds, jobs)
+    partitions = _partitions(rows, settings, seeds, machine.jobs)
     members: dict[tuple[int, int], np.ndarray] = {}
     for number, found in enumerate(partitions):
         order = np.argsort(found.assignment, kind="stable")
@@ -213,38 +216,53 @@ def train(
             others = np.setdiff1d(everybody, held, assume_unique=True)
             # A cluster of none but held-out points must still have somebody.
             members[number, cluster] = others if len(others) else everybody
-    # The largest first, so that no core is left with a large one at the end.
-    tasks = sorted(members, key=lambda task: -len(members[task]))
-    threads = -(-jobs // len(tasks))
+    tasks = list(members)
+    sizes = [len(each) for each in members.values()]
+    waves = plan(sizes, _needs(rows, sizes, settings), machine.jobs, machine.room())
     cluster_seeds = [int(seed.generate_state(1)[0]) for seed in seeds]
     # Steps inside a cluster can only be told where tasks share our memory, as threads do.
     shared = getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
     steps = cluster_steps(settings) if shared else 1
+    trained: dict[tuple[int, int], Cluster] = {}
     with progress:
         progress.start(len(tasks) * steps, what)
-        work = (
-            delayed(train_cluster)(
-                rows[members[task]],
-                Y[members[task]],
-                members[task],
-                settings,
-                cluster_seeds[task[0]] + task[1],
-                threads,
-                progress.advance if shared else None,
+        for wave in waves:
+            work = (
+                delayed(train_cluster)(
+                    rows[members[task]],
+                    Y[members[task]],
+                    members[task],
+                    settings,
+                    cluster_seeds[task[0]] + task[1],
+                    wave.threads,
+                    progress.advance if shared else None,
+                )
+                for task in (tasks[place] for place in wave.tasks)
             )
-            for task in tasks
-        )
-        trained: dict[tuple[int, int], Cluster] = {}
-        # Threads, unless the caller's joblib configuration says otherwise: kernels and BLAS release the GIL.
-        run = Parallel(n_jobs=min(jobs, len(tasks)), prefer="threads", return_as="generator")
-        for task, cluster in zip(tasks, run(work), strict=True):
-            trained[task] = cluster
-            if not shared:
-                progress.advance(1)
+            for place, fresh in zip(wave.tasks, _parallel(wave.at_once, work), strict=True):
+                trained[tasks[place]] = fresh
+                if not shared:
+                    progress.advance(1)
     return [
         Learner(found.centroids, [trained[number, cluster] for cluster in range(found.n_clusters)])
         for number, found in enumerate(partitions)
     ]
+
+
+def _parallel(at_once: int, work: Iterable[Any]) -> Iterable[Cluster]:
+    """Return what the tasks give, one by one where joblib's backend can, in their order."""
+    # Threads, unless the caller's joblib configuration says otherwise: kernels and BLAS release the GIL. No task is
+    # prepared before there is a core for it, for each has its own copy of its rows.
+    options = {"n_jobs": at_once, "prefer": "threads", "pre_dispatch": "n_jobs"}
+    streams = getattr(get_active_backend(prefer="threads")[0], "supports_return_generator", True)
+    return Parallel(**options, return_as="generator" if streams else "list")(work)
+
+
+def _needs(rows: Rows, sizes: list[int], settings: dict[str, Any]) -> list[int]:
+    """Return about how many bytes each cluster needs."""
+    n, d = rows.shape
+    entries = rows.nnz / n if hasattr(rows, "nnz") else d
+    return [cluster_bytes(size, int(entries * size), d, settings) for size in sizes]
 
 
 def _warn_of_oddities(n: int, clusters: int, Y: csr_matrix) -> None:

@@ -112,7 +112,13 @@ def neighbour_graph(Y: csr_matrix, count: int, *, similarity: str = "cosine", th
     n = Y.shape[0]
     found = ids >= 0
     indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
-    directed = csr_matrix((values[found], ids[found], indptr), shape=(n, n))
-    graph = directed.maximum(directed.T).tocsr()
-    graph.sort_indices()
-    return csr_matrix(graph)
+    turned = csr_matrix((values[found], ids[found], indptr), shape=(n, n)).T.tocsr()  # rows come out sorted
+    matrices = (*parts(turned.T.tocsr()), *parts(turned))
+    sizes = np.empty(n, np.int64)
+    run_ranges(kernels.union_sizes, n, threads, *matrices, sizes)
+    pointer = np.concatenate([[0], np.cumsum(sizes)])
+    columns, both = np.empty(pointer[-1], np.int32), np.empty(pointer[-1], np.float32)
+    run_ranges(kernels.union_rows, n, threads, *matrices, pointer, columns, both, work=pointer)
+    graph = csr_matrix((both, columns, pointer), shape=(n, n))
+    graph.has_sorted_indices = True
+    return graph

@@ -18,12 +18,28 @@ LARGEST_PENALTY = 1e12  # its square is still far from what float32 cannot hold
 LARGEST_COUNT = 2**31 - 1  # row numbers are kept as int32
 
 
+def parse_bytes(given: object) -> int:
+    """Return the bytes meant by a whole number, or by words such as "4GB" or "500 MB"."""
+    if isinstance(given, numbers.Integral) and not isinstance(given, bool) and int(given) > 0:
+        return int(given)
+    if isinstance(given, str):
+        words = given.strip().upper().removesuffix("B").removesuffix("I").strip()
+        power = {"K": 10, "M": 20, "G": 30, "T": 40}.get(words[-1:], 0)
+        try:
+            count = float(words[:-1] if power else words)
+        except ValueError:
+            count = 0.0
+        if 0 < count < 1e15:
+            return int(count * 2**power)
+    raise ParameterError(f"{given!r} is no number of bytes, and no size such as '4GB' or '500MB'")
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter: what it may be, what it is unless told otherwise, and what the paper calls it."""
 
     name: str
-    kind: type  # int, float or str
+    kind: type  # int, float, str, or bytes: a size in bytes
     default: Any
     help: str
     low: float = -math.inf
@@ -34,6 +50,12 @@ class Parameter:
     def check(self, value: object) -> None:
         """Raise ParameterError naming the parameter and the value unless the value may be used."""
         if (self.optional and value is None) or (isinstance(value, str) and value in self.choices):
+            return
+        if self.kind is bytes:
+            try:
+                parse_bytes(value)
+            except ParameterError:
+                raise ParameterError(f"{self.name} must be {self.describe()}, not {value!r}") from None
             return
         wanted = numbers.Integral if self.kind is int else numbers.Real
         if self.kind is not str and isinstance(value, wanted) and not isinstance(value, bool):
@@ -48,7 +70,9 @@ class Parameter:
     def describe(self) -> str:
         """Say in words what the parameter may be."""
         words = [repr(choice) for choice in self.choices]
-        if self.kind is not str:
+        if self.kind is bytes:
+            words.insert(0, "a number of bytes or a size such as '4GB'")
+        elif self.kind is not str:
             number = "a whole number" if self.kind is int else "a number"
             low, high = (f"{limit:.0f}" if self.kind is int else f"{limit:g}" for limit in (self.low, self.high))
             limits = f"from {low} to {high}" if math.isfinite(self.high) else f"of at least {low}"
@@ -139,7 +163,16 @@ PARAMETERS = (
     Parameter("threshold", float, 0.5, "score from which X1Classifier.predict gives a label", 0, 1),
     Parameter("random_state", int, 0, "seed; the same seed gives the same model", 0, 2**32 - 1, optional=True),
     Parameter("n_jobs", int, -1, "cores used; -1: all", optional=True),
+    Parameter(
+        "max_memory",
+        bytes,
+        None,
+        "memory that training may use in all; fewer clusters are then worked on at once. None: no limit",
+        optional=True,
+    ),
 )
+# What trains a model, but is no property of the model.
+MACHINE = ("n_jobs", "max_memory")
 DEFAULTS: dict[str, Any] = {parameter.name: parameter.default for parameter in PARAMETERS}
 
 
@@ -148,12 +181,17 @@ def checked(settings: dict[str, Any]) -> dict[str, Any]:
     for name in settings:
         if name not in DEFAULTS:
             raise ParameterError(f"X1 has no parameter {name!r}; it has {', '.join(DEFAULTS)}")
-    kinds = {parameter.name: parameter.kind for parameter in PARAMETERS}
+    kinds: dict[str, Any] = {parameter.name: parameter.kind for parameter in PARAMETERS}
+    kinds = {name: parse_bytes if kind is bytes else kind for name, kind in kinds.items()}
     for parameter in PARAMETERS:
         if parameter.name in settings:
             parameter.check(settings[parameter.name])
     # numpy's numbers and fractions are numbers too, but not for JSON.
     return {
-        name: value if value is None else str(value) if isinstance(value, str) else kinds[name](value)
+        name: value
+        if value is None
+        else str(value)
+        if isinstance(value, str) and kinds[name] is not parse_bytes
+        else kinds[name](value)
         for name, value in settings.items()
     }

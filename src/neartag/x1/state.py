@@ -42,8 +42,10 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
 
     Raises ValueError unless every array has its type and shape, and every number stays inside what it points into.
     """
-    known = {name: value for name, value in parameters.DEFAULTS.items() if name != "n_jobs"}
+    known = {name: value for name, value in parameters.DEFAULTS.items() if name not in parameters.MACHINE}
     checked = parameters.checked({**known, **settings["parameters"]})
+    for name in ("vote_neighbours", "feature_share"):
+        _require(not isinstance(checked[name], str), f"{name} was not settled in training")
     n_features, n_labels, n_learners = (_count(settings, name) for name in ("n_features", "n_labels", "n_learners"))
     labels = parts["labels"]
     n = len(labels["indptr"]) - 1

@@ -74,9 +74,9 @@ def svp(
     dim = min(dim, n)
     # Neighbours of neighbours side by side: rows fetched for one point are then still in cache for the next.
     order = reverse_cuthill_mckee(graph, symmetric_mode=True)
-    graph = graph[order][:, order]
-    graph.sort_indices()
-    pattern = _Pattern(graph, threads)
+    place = np.empty(n, np.int32)
+    place[order] = np.arange(n, dtype=np.int32)
+    pattern = _Pattern(graph[order], place, threads)
     found = _start(pattern, dim, seed)
     project = _tangent_step
     if sweeps or n <= SMALL * dim:
@@ -99,17 +99,19 @@ def svp(
         if abs(previous - objective) <= tol * previous:
             break
         previous = objective
-    found.vectors = found.vectors[np.argsort(order)]
+    found.vectors = found.vectors[place]
     return found
 
 
 class _Pattern:
     """Ω, with the graph's values on it and the products that SVP needs."""
 
-    def __init__(self, graph: csr_matrix, threads: int) -> None:
+    def __init__(self, graph: csr_matrix, place: np.ndarray, threads: int) -> None:
         self.n = graph.shape[0]
         self.threads = threads
-        self.indptr, self.indices, self.target = parts(graph)
+        self.indptr, indices, self.target = parts(graph)  # rows stand in their new order already
+        self.indices = place[indices]
+        self.spare = np.empty((0, 0), np.float32)  # room for the next vectors: fresh memory is slow to come by
         self.residual = np.empty(0, np.float32)  # R's values, where they are asked for
 
     def keep_residual(self) -> None:
@@ -118,8 +120,7 @@ class _Pattern:
 
     def residual_times(self, found: Embedding, image: np.ndarray) -> float:
         """Put R @ U into `image`, for R = P_Ω(G − U Σ Uᵀ); returns ‖R‖²."""
-        scaled = found.vectors * found.values
-        arrays = (self.indptr, self.indices, self.target, found.vectors, scaled, self.residual, image)
+        arrays = (self.indptr, self.indices, self.target, found.vectors, found.values, self.residual, image)
         squares = sum_blocks(
             lambda start, stop: np.array(kernels.residual_times(*arrays, start, stop)),
             self.n,
@@ -177,7 +178,16 @@ def _tangent_step(pattern: _Pattern, step: float, found: Embedding, image: np.nd
     corner = np.zeros((turn.shape[1], turn.shape[1]))
     core = np.block([[np.diag(found.values) + np.float32(step) * small, across], [across.T, corner]])
     values, ritz = _ritz(core, dim)
-    return _combine(vectors, ritz[:dim], image, turn @ ritz[dim:], threads), np.maximum(values, 0)
+    keep, add = ritz[:dim].astype(np.float32), (turn @ ritz[dim:]).astype(np.float32)
+    out = pattern.spare if pattern.spare.shape == vectors.shape else np.empty_like(vectors)
+
+    def combine(start: int, stop: int) -> None:
+        np.matmul(vectors[start:stop], keep, out=out[start:stop])
+        out[start:stop] += image[start:stop] @ add
+
+    run_blocks(combine, n, threads)
+    pattern.spare = vectors
+    return out, np.maximum(values, 0)
 
 
 def _dense_step(pattern: _Pattern, step: float, found: Embedding, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -241,21 +251,6 @@ def _sweep(
     moved = tall_times(new, (turn @ ritz[dim:]).astype(np.float32), threads)
     out = tall_times(vectors, ritz[:dim].astype(np.float32), threads) + moved
     return _tidy(out, threads), values, moved, far
-
-
-def _combine(
-    left: np.ndarray, by_left: np.ndarray, right: np.ndarray, by_right: np.ndarray, threads: int
-) -> np.ndarray:
-    """left @ by_left + right @ by_right (n, dim)."""
-    by_left, by_right = by_left.astype(np.float32), by_right.astype(np.float32)
-    out = np.empty_like(left)
-
-    def block(start: int, stop: int) -> None:
-        np.matmul(left[start:stop], by_left, out=out[start:stop])
-        out[start:stop] += right[start:stop] @ by_right
-
-    run_blocks(block, left.shape[0], threads)
-    return out
 
 
 def _ritz(small: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,100 @@
+"""In what order clusters are trained, how many at once, and on how many threads each.
+
+Clusters side by side use the cores best: nothing in them waits for anything. But a few large ones would leave cores
+idle at the end, and two at once need twice the memory. So a cluster that makes up a good part of the work has all
+threads to itself, the others run side by side, and only as many as there is memory for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neartag.errors import ParameterError
+from neartag.x1.admm import cheapest_solver_for
+
+# Bytes for each point and neighbour while the label graph is made, and of the finished graph; measured.
+GRAPH_MAKING, GRAPH = 42, 17
+# Arrays (N, dim) of float32 alive at once in SVP, and in the regression besides the graph.
+SVP_ARRAYS, REGRESSION_ARRAYS = 6, 3
+# Arrays (features, dim) of conjugate gradients.
+GRADIENT_ARRAYS = 6
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What training may use: so many cores, and so many bytes in all, None: as many as there are."""
+
+    jobs: int
+    memory: int | None = None
+
+    def room(self) -> int | None:
+        """Return the bytes left for clusters at work; None: no limit."""
+        return None if self.memory is None else self.memory - memory_in_use()
+
+
+@dataclass(frozen=True)
+class Wave:
+    """Some of the tasks, by their places, to be run so many at once on so many threads each."""
+
+    tasks: list[int]
+    at_once: int
+    threads: int
+
+
+def cluster_bytes(points: int, entries: int, features: int, settings: dict[str, Any]) -> int:
+    """Return about how many bytes a cluster's training needs at its peak, beyond the rows themselves.
+
+    Of the features only as many count as the cluster can have.
+    """
+    dim, neighbours = int(settings["embedding_dim"]), min(int(settings["svp_neighbours"]), points)
+    features = max(1, min(features, entries))
+    pairs, block = points * neighbours, 4 * points * dim
+    factor = {"primal": 8 * features**2, "dual": 8 * points**2, "cg": 4 * GRADIENT_ARRAYS * features * dim}
+    solver = cheapest_solver_for(points, features, entries, True, dim)
+    return max(
+        GRAPH_MAKING * pairs,
+        GRAPH * pairs + SVP_ARRAYS * block,
+        GRAPH * pairs + REGRESSION_ARRAYS * block + factor[solver],
+    )
+
+
+def plan(sizes: Sequence[int], needs: Sequence[int], jobs: int, room: int | None) -> list[Wave]:
+    """Return the waves of tasks of these sizes (points) and needs (bytes), the largest first, within `room` bytes."""
+    order = sorted(range(len(sizes)), key=lambda task: -sizes[task])
+    if room is not None and order and max(needs) > room:
+        largest = max(order, key=lambda task: needs[task])
+        raise ParameterError(
+            f"a cluster of {sizes[largest]} points needs about {in_words(needs[largest])}, and max_memory leaves "
+            f"{in_words(max(room, 0))} for it: allow more, or set n_clusters to "
+            f"{-(-sum(sizes) * needs[largest] // max(1, sizes[largest] * max(room, 1)))} or more"
+        )
+    share = sum(sizes) / (2 * jobs)
+    alone = [task for task in order if sizes[task] > share] if jobs > 1 else []
+    rest = [task for task in order if task not in set(alone)]
+    waves = [Wave([task], 1, jobs) for task in alone]
+    if rest:
+        at_once = min(jobs, len(rest))
+        if room is not None:
+            at_once = max(1, min(at_once, room // max(needs[task] for task in rest)))
+        waves.append(Wave(rest, at_once, max(1, jobs // at_once)))
+    return waves
+
+
+def in_words(count: int) -> str:
+    """Return bytes as people say them."""
+    for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
+
+
+def memory_in_use() -> int:
+    """Return the bytes that this process holds now; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
