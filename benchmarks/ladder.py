@@ -1,0 +1,187 @@
+"""How far it goes: X1 on synthetic sets of the paper's large shapes, its growth with n, and its speed-up from 1 to 2 jobs.
+
+    python benchmarks/ladder.py [tenth million full growth jobs] [--write]
+
+Each rung runs in a process of its own, so that its peak memory is its own. What a rung must reach stands beside it: P@1
+on 10,000 held-out points at least that of plain cosine kNN on the raw features (the best of k = 5, 10, 20).
+--write keeps the rungs measured so far in benchmarks/results/ladder.json and the table of docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from run import machine
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "ladder.json"
+MARKS = ("<!-- ladder begin -->", "<!-- ladder end -->")
+HELD_OUT = 10_000
+# n, d, L, features a point, labels a point: the shapes of the paper's Table 2, scaled.
+SHAPES = {
+    "tenth": (178_000, 162_000, 32_500, 42, 3.2),  # WikiLSHTC at 1/10
+    "full": (1_780_000, 1_620_000, 325_000, 42, 3.2),  # WikiLSHTC
+    "million": (1_000_000, 41_000, 1_080_000, 9, 2),  # Ads-1m at 1/4
+}
+ONE_LEARNER = {"n_learners": 1, "embedding_dim": 50}
+# Growth: WikiLSHTC's shape at these numbers of points, clusters of a fixed size, nothing chosen on held-out points.
+GROWTH, CLUSTER_SIZE = (20_000, 60_000, 180_000), 20_000
+FIXED = {**ONE_LEARNER, "feature_share": 0.8, "vote_neighbours": 20}
+
+
+def rung(name: str) -> dict:
+    """Train and measure one of the shapes; runs in its own process."""
+    import numpy as np
+
+    from neartag.data import synthetic
+    from neartag.metrics import evaluate
+    from neartag.rows import as_rows, normalise, parts
+    from neartag.x1.classifier import X1Classifier
+    from neartag.x1.feature_vote import FeatureIndex
+    from neartag.x1.vote import vote, voter_weights
+
+    n, d, L, features, labels = SHAPES[name]
+    data = synthetic.make(n + HELD_OUT, d, L, features, labels)
+    X, Y, X_test, Y_test = data.X[:n], data.Y[:n], data.X[n:], data.Y[n:]
+    del data
+    before = _memory("VmRSS")
+    fit_wall, fit_cpu, model = _fitted(X1Classifier(**ONE_LEARNER), X, Y)
+    peak = _memory("VmHWM")
+    wall = time.perf_counter()
+    found, _ = model.predict_topk(X_test, 5)
+    predict = 1000 * (time.perf_counter() - wall) / HELD_OUT
+    row = {"rung": name, "n": n, "d": d, "L": L, "train wall s": fit_wall, "train CPU s": fit_cpu}
+    row.update({"peak RSS MB": peak, "data MB": before, "predict ms a point": predict})
+    row["clusters"] = len(model.model_.learners[0].clusters)
+    row["feature share"] = model.model_.feature_share
+    row.update(_precisions(evaluate(found, Y_test)))
+    alone, _ = model.set_params(feature_share=0.0).predict_topk(X_test, 5)
+    row["X1 alone"] = _precisions(evaluate(alone, Y_test))
+    index, queries = model.model_.index or FeatureIndex.of(normalise(as_rows(X))), normalise(as_rows(X_test))
+    ids, cosines = index.find_sparse(parts(queries), 20, 2, skip=0.0)
+    plain = []
+    for k in (5, 10, 20):
+        voters = voter_weights(np.ascontiguousarray(cosines[:, :k]), "uniform")
+        best, _ = vote(model.model_.Y, ids[:, :k], voters, model.model_.frequency, 5, 2)
+        plain.append(_precisions(evaluate(best, Y_test)))
+    row["kNN"] = max(plain, key=lambda each: each["P@1"])
+    return row
+
+
+def growth() -> dict:
+    """Training time at three sizes, three times each, and the slope of its logarithm."""
+    from neartag.data import synthetic
+    from neartag.x1.classifier import X1Classifier
+
+    seconds = {}
+    for n in GROWTH:
+        data = synthetic.make(n, round(0.91 * n), round(0.1826 * n), 42, 3.2)
+        settings = {**FIXED, "n_clusters": n // CLUSTER_SIZE}
+        seconds[n] = statistics.median(_fitted(X1Classifier(**settings), data.X, data.Y)[0] for _ in range(3))
+    first, last = GROWTH[0], GROWTH[-1]
+    slope = math.log(seconds[last] / seconds[first]) / math.log(last / first)
+    return {"rung": "growth", "seconds": seconds, "slope": slope}
+
+
+def jobs() -> dict:
+    """Training time with one job over that with two, three times each in turn."""
+    from neartag import presets
+    from neartag.data import registry, synthetic
+    from neartag.errors import DataError
+    from neartag.x1.classifier import X1Classifier
+
+    made = synthetic.make(60_000, 54_600, 11_000, 42, 3.2)
+    sets = {"60,000 synthetic points, 3 clusters": (made, {**FIXED, "n_clusters": 3})}
+    for name, settings in (("eurlex4k-partial", presets.get("eurlex")), ("yso-finna-en-100k", {})):
+        try:
+            sets[name] = (registry.load(name, "train"), settings)
+        except DataError as error:
+            print(f"{name}: left out: {error}")
+    ratios = {}
+    for name, (data, settings) in sets.items():
+        times: dict[int, list[float]] = {1: [], 2: []}
+        for _ in range(3):
+            for count in times:
+                times[count].append(_fitted(X1Classifier(**settings, n_jobs=count), data.X, data.Y)[0])
+        ratios[name] = statistics.median(times[1]) / statistics.median(times[2])
+    return {"rung": "jobs", "speed-up": ratios}
+
+
+def _fitted(classifier, X, Y):
+    wall, cpu = time.perf_counter(), time.process_time()
+    classifier.fit(X, Y)
+    return time.perf_counter() - wall, time.process_time() - cpu, classifier
+
+
+def _precisions(measured: dict) -> dict:
+    return {f"P@{k}": measured[f"P@{k}"] for k in (1, 3, 5)}
+
+
+def _memory(field: str) -> float:
+    """MB that this process holds (VmRSS) or has held at most (VmHWM)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+
+
+def table(rows: dict[str, dict]) -> str:
+    """The rungs as Markdown."""
+    lines = [
+        "| synthetic set | n / d / L | train wall s (CPU) | peak RSS MB (of it data) | clusters | P@1 / 3 / 5 | X1 alone "
+        "| plain kNN | predict ms a point |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name in SHAPES:
+        if name in rows:
+            row = rows[name]
+            accuracy = [
+                " / ".join(f"{each[f'P@{k}']:.2f}" for k in (1, 3, 5)) for each in (row, row["X1 alone"], row["kNN"])
+            ]
+            lines.append(
+                f"| {name} | {row['n']:,} / {row['d']:,} / {row['L']:,} | {row['train wall s']:.0f} "
+                f"({row['train CPU s']:.0f}) | {row['peak RSS MB']:,.0f} ({row['data MB']:,.0f}) | {row['clusters']} | "
+                f"{' | '.join(accuracy)} | {row['predict ms a point']:.3f} |"
+            )
+    if "growth" in rows:
+        seconds = ", ".join(f"{int(n):,}: {value:.2f} s" for n, value in rows["growth"]["seconds"].items())
+        lines += ["", f"Growth at clusters of {CLUSTER_SIZE:,} points: {seconds}; slope {rows['growth']['slope']:.3f}."]
+    if "jobs" in rows:
+        ratios = ", ".join(f"{name} {value:.2f} ×" for name, value in rows["jobs"]["speed-up"].items())
+        lines += ["", f"From one job to two: {ratios}."]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=["growth", "jobs", "tenth", "million", "full"])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(rung(arguments.one) if arguments.one in SHAPES else globals()[arguments.one]()))
+        return
+    rows = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else {}
+    for name in arguments.names:
+        done = subprocess.run([sys.executable, __file__, "--one", name], stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            print(f"{name}: failed with {done.returncode}")
+            continue
+        rows[name] = json.loads(done.stdout.splitlines()[-1])
+        print(table({name: rows[name]}), flush=True)
+        if arguments.write:
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+            page = HERE.parent / "docs" / "benchmarks.md"
+            text = page.read_text()
+            head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
+            page.write_text(f"{head}{MARKS[0]}\n{table(rows)}\n\nMeasured on: {machine()}.\n{MARKS[1]}{tail}")
+
+
+if __name__ == "__main__":
+    main()
