@@ -18,7 +18,7 @@ from neartag.errors import ParameterError
 if TYPE_CHECKING:
     from neartag.progress import Progress
 
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
 
 def predict(
