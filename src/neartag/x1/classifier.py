@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from neartag.x1.held_out import CHOICES, SMALL, choose, held_out_rows, left_to_u
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
+from neartag.x1.precision import round_to
 from neartag.x1.schedule import Machine, cluster_bytes, plan
 from neartag.x1.validation import check_training
 
@@ -59,6 +61,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         admm_max_iter: int = 200,
         admm_tol: float = 1e-3,
         keep_weights: float = 1.0,
+        precision: str = "float32",
         vote_neighbours: int | str = "auto",
         vote_distance: str = "cosine",
         vote_weight: str = "similarity",
@@ -87,6 +90,7 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         self.admm_max_iter = admm_max_iter
         self.admm_tol = admm_tol
         self.keep_weights = keep_weights
+        self.precision = precision
         self.vote_neighbours = vote_neighbours
         self.vote_distance = vote_distance
         self.vote_weight = vote_weight
@@ -179,17 +183,26 @@ def _trained(rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machi
     settings["n_learners"] = len(learners)
     index = FeatureIndex.of(rows) if settings["feature_share"] > 0 else None
     model = X1Model(settings, int(rows.shape[1]), Y, learners, index)
-    if not len(held):
-        return model
-    settings.update(choose(model, rows, held, names, machine.jobs))
-    if settings["feature_share"] == 0:
-        model.index = None
-    if again:
-        model.learners = train(rows, Y, settings, machine, progress)
-    else:
-        distance = settings["vote_distance"]
-        model.learners = [learner.joined_by(rows[held], held, distance, machine.jobs) for learner in learners]
+    if len(held):
+        settings.update(choose(model, rows, held, names, machine.jobs))
+        if settings["feature_share"] == 0:
+            model.index = None
+        if again:
+            model.learners = train(rows, Y, settings, machine, progress)
+        else:
+            distance = settings["vote_distance"]
+            model.learners = [learner.joined_by(rows[held], held, distance, machine.jobs) for learner in learners]
+    model.learners = [rounded(learner, settings["precision"]) for learner in model.learners]
     return model
+
+
+def rounded(learner: Learner, precision: str) -> Learner:
+    """Return the learner with its weights and points as they will be after saving and loading."""
+    clusters = [
+        replace(cluster, weights=round_to(cluster.weights, precision), points=round_to(cluster.points, precision))
+        for cluster in learner.clusters
+    ]
+    return Learner(learner.centroids, clusters)
 
 
 def train(

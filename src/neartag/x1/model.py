@@ -161,6 +161,7 @@ class X1Model:
         """Return settings as JSON types, and arrays by part: one part a learner, one for the labels."""
         settings = {"parameters": self.settings, "n_features": self.n_features, "n_labels": self.n_labels}
         settings["n_learners"] = len(self.learners)
+        precision = self.settings["precision"]
         parts = {"labels": {"indptr": self.Y.indptr.astype(np.int64), "indices": self.Y.indices.astype(np.int32)}}
         for number, learner in enumerate(self.learners):
             arrays: dict[str, np.ndarray] = {}
@@ -169,9 +170,10 @@ class X1Model:
             for c, cluster in enumerate(learner.clusters):
                 arrays[f"{c}.members"] = cluster.members
                 sparse_points = np.count_nonzero(cluster.points) < SPARSE_SHARE * cluster.points.size
-                put_rows(arrays, f"{c}.points", csr_matrix(cluster.points) if sparse_points else cluster.points)
+                points = csr_matrix(cluster.points) if sparse_points else cluster.points
+                put_rows(arrays, f"{c}.points", points, precision)
                 arrays[f"{c}.history"] = cluster.history
-                put_rows(arrays, f"{c}.weights", cluster.weights)
+                put_rows(arrays, f"{c}.weights", cluster.weights, precision)
                 if cluster.features is not None:
                     arrays[f"{c}.features"] = cluster.features
             parts[f"learner-{number:03d}"] = arrays
@@ -182,7 +184,7 @@ class X1Model:
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> X1Model:
-        """Return the model that `to_state` described; arrays may be memory maps and are not copied."""
+        """Return the model that `to_state` described; arrays may be memory maps, and only packed ones are copied."""
         parameters = check_state(settings, parts)
         labels = parts["labels"]
         n = len(labels["indptr"]) - 1
@@ -194,8 +196,8 @@ class X1Model:
             clusters = [
                 Cluster(
                     members=arrays[f"{c}.members"],
-                    weights=get_rows(arrays, f"{c}.weights"),
-                    points=dense(get_rows(arrays, f"{c}.points")),
+                    weights=get_rows(arrays, f"{c}.weights", parameters["precision"]),
+                    points=dense(get_rows(arrays, f"{c}.points", parameters["precision"])),
                     zero_below=float(zero_below),
                     features=arrays.get(f"{c}.features"),
                     history=arrays[f"{c}.history"],

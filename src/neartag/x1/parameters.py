@@ -14,6 +14,7 @@ SIMILARITIES = ("cosine", "inner")
 WEIGHTS = ("similarity", "uniform")
 STARTS = ("k-means++", "random")
 DISTANCES = ("cosine", "euclidean")
+PRECISIONS = ("float32", "float16", "int8")
 LARGEST_PENALTY = 1e12  # its square is still far from what float32 cannot hold
 LARGEST_COUNT = 2**31 - 1  # row numbers are kept as int32
 
@@ -121,7 +122,7 @@ PARAMETERS = (
         "what makes label vectors neighbours, in Ω (the paper: inner)",
         choices=SIMILARITIES,
     ),
-    Parameter("svp_step", float, 1.5, "step size of SVP, η", 1e-6, 10),
+    Parameter("svp_step", float, 1.5, "step size of SVP, η (the paper: 1)", 1e-6, 10),
     Parameter("svp_max_iter", int, 10, "steps of SVP at most", 1),
     Parameter("svp_tol", float, 1e-3, "SVP ends when its objective changes by less, relatively", 0),
     Parameter("l2", float, 1.0, "L2 penalty of the regressors, λ", 0, LARGEST_PENALTY),
@@ -136,6 +137,9 @@ PARAMETERS = (
         "share of the largest weights of V kept (the original program: 1 − w_thresh)",
         1e-6,
         1,
+    ),
+    Parameter(
+        "precision", str, "float32", "what V and the embedded points are rounded to and stored as", choices=PRECISIONS
     ),
     Parameter(
         "vote_neighbours",

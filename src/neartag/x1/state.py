@@ -14,26 +14,32 @@ from scipy.sparse import csr_matrix
 
 from neartag.rows import Rows
 from neartag.x1 import parameters
+from neartag.x1.precision import TYPES, pack, unpack
 
 LARGEST = 2**31 - 1  # ids, and the number of them, are kept as int32
 
 
-def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows) -> None:
-    """Put dense or CSR rows under their name into the arrays of a part."""
+def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: str = "float32") -> None:
+    """Put dense or CSR rows under their name into the arrays of a part, with a scale a column where they are packed."""
+    values = rows.data if sparse.issparse(rows) else rows
+    if precision != "float32":
+        values, arrays[f"{name}.scale"] = pack(rows, precision)
     if sparse.issparse(rows):
         arrays[f"{name}.indptr"] = rows.indptr.astype(np.int64, copy=False)
         arrays[f"{name}.indices"] = rows.indices.astype(np.int32, copy=False)
-        arrays[f"{name}.data"] = rows.data
+        arrays[f"{name}.data"] = values
         arrays[f"{name}.shape"] = np.array(rows.shape, np.int64)
     else:
-        arrays[name] = rows
+        arrays[name] = values
 
 
-def get_rows(arrays: dict[str, np.ndarray], name: str) -> Rows:
-    """Return what `put_rows` put; memory maps are not copied."""
+def get_rows(arrays: dict[str, np.ndarray], name: str, precision: str = "float32") -> Rows:
+    """Return what `put_rows` put, in float32; memory maps of that are not copied."""
+    scale = arrays[f"{name}.scale"] if precision != "float32" else None
     if name in arrays:
-        return arrays[name]
-    pieces = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
+        return arrays[name] if scale is None else unpack(arrays[name], scale)
+    values, indices, indptr = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
+    pieces = (values if scale is None else unpack(values, scale, indices), indices, indptr)
     return csr_matrix(pieces, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
 
 
@@ -65,8 +71,9 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
             _require(len(members) > 0, f"cluster {c} has no points")
             _require(_within(members, n), f"members of cluster {c} are not training points")
             _require(arrays[f"{c}.history"].ndim == 1, f"cluster {c} has no history of SVP")
-            _check_rows(arrays, f"{c}.weights", _known_features(arrays, c, n_features), width)
-            _check_rows(arrays, f"{c}.points", len(members), width)
+            precision = checked["precision"]
+            _check_rows(arrays, f"{c}.weights", _known_features(arrays, c, n_features), width, precision)
+            _check_rows(arrays, f"{c}.points", len(members), width, precision)
     return checked
 
 
@@ -94,19 +101,23 @@ def _width(arrays: dict[str, np.ndarray], name: str) -> int:
     return int(shape[1])
 
 
-def _check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int) -> None:
+def _check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int, precision: str = "float32") -> None:
+    dtype = TYPES[precision]
+    if precision != "float32":
+        scale = arrays[f"{name}.scale"]
+        _require(scale.dtype == np.float32 and scale.shape == (width,), f"{name} has not one float32 scale a column")
+        _require(bool((np.isfinite(scale) & (scale > 0)).all()), f"{name} has scales that are no sizes")
     if name in arrays:
         dense = arrays[name]
-        _require(
-            dense.dtype == np.float32 and dense.shape == (height, width), f"{name} is not float32 {height} × {width}"
-        )
+        fine = dense.dtype == dtype and dense.shape == (height, width)
+        _require(fine, f"{name} is not {precision} {height} × {width}")
         return
     shape = tuple(int(side) for side in arrays[f"{name}.shape"])
     _require(shape == (height, width), f"{name} is {shape}, not {(height, width)}")
     indptr, indices, data = (arrays[f"{name}.{piece}"] for piece in ("indptr", "indices", "data"))
     _check_pointers(name, indptr, indices, width)
     _require(len(indptr) == height + 1, f"{name} has {len(indptr) - 1} rows, not {height}")
-    _require(data.dtype == np.float32 and data.shape == indices.shape, f"{name} has not one float32 value an index")
+    _require(data.dtype == dtype and data.shape == indices.shape, f"{name} has not one {precision} value an index")
 
 
 def _check_pointers(name: str, indptr: np.ndarray, indices: np.ndarray, width: int) -> None:
