@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from peer_method import Method, best, dump, undump, unit
-from peer_settings import BONSAI, KNN_NEIGHBOURS, KNN_NEIGHBOURS_ELSEWHERE, X1_FAST, K
+from peer_settings import BONSAI, KNN_NEIGHBOURS, KNN_NEIGHBOURS_ELSEWHERE, X1_FAST, X1_FIVE, K
 from peer_tools import NapkinXC, Omikuji, Pecos
 from scipy.sparse import csr_matrix
 
@@ -116,6 +116,7 @@ METHODS: dict[str, tuple[str, type[Method]]] = {
     "x1-preset": ("X1 preset", X1),
     "x1-default": ("X1 default", X1),
     "x1-fast": ("X1 fast", X1),
+    "x1-five": ("X1, five learners", X1),
     "pecos": ("PECOS XR-Linear", Pecos),
     "parabel": ("omikuji Parabel", Omikuji),
     "bonsai": ("omikuji Bonsai", Omikuji),
@@ -136,6 +137,8 @@ def settings(name: str, data: str) -> dict[str, Any] | None:
         return {"n_neighbors": KNN_NEIGHBOURS.get(data, KNN_NEIGHBOURS_ELSEWHERE)}
     if name == "x1-fast":
         return X1_FAST.get(data)
+    if name == "x1-five":
+        return X1_FIVE.get(data)
     return {"bonsai": BONSAI, "plt": {"seed": 0}}.get(name, {})
 
 

@@ -23,6 +23,7 @@ COLOURS = {
     "x1-preset": "#08306b",
     "x1-default": "#2b7bba",
     "x1-fast": "#00a0c6",
+    "x1-five": "#5e4fa2",
     "pecos": "#d55e00",
     "parabel": "#009e73",
     "bonsai": "#00665a",

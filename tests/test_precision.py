@@ -1,9 +1,8 @@
-"""Models in fewer bytes: what is rounded, that nothing is lost after that, and that the saved model is the fitted one."""
+"""Models in fewer bytes: what rounding keeps, that it changes nothing twice, and that the saved model is the fitted."""
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -185,4 +184,3 @@ def test_the_benchmark_makes_of_a_trained_model_what_training_with_the_option_wo
         for ours, theirs in zip(clusters(made), clusters(trained), strict=True):
             assert np.array_equal(ours.points, theirs.points)
             assert (ours.weights != theirs.weights).sum() == 0
-    assert replace(clusters(made)[0]).weights.shape == clusters(trained)[0].weights.shape

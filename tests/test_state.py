@@ -67,6 +67,86 @@ def test_a_wrong_array_is_refused(state, part, name, change):
         X1Model.from_state(*damaged(state, part, name, change))
 
 
+# Packed arrays: dense weights and points of int8, truncated weights and sparse points of float16.
+PACKED = {
+    "int8": {"precision": "int8"},
+    "float16": {"precision": "float16", "keep_weights": 0.3, "l1": 1.0},
+}
+VALUES = {"int8": ("0.weights", "0.points"), "float16": ("0.weights.data", "0.points.data")}
+WRONG_VALUES = {
+    "in full": lambda array: array.astype(np.float32),
+    "of another type": lambda array: array.astype(np.uint8),
+    "too few": lambda array: array[:-1],
+}
+WRONG_SCALES = {
+    "infinite": last(np.inf),
+    "no number": last(np.nan),
+    "zero": last(0),
+    "negative": last(-1),
+    "of another type": lambda array: array.astype(np.float64),
+    "too few": lambda array: array[:-1],
+    "one for all": lambda array: array[0],
+    "a matrix": lambda array: array.reshape(1, -1),
+}
+
+
+@pytest.fixture(scope="module", params=PACKED)
+def packed(request):
+    """Return the state of a model of packed arrays, and its precision."""
+    data = problem()
+    options = {"n_clusters": 1, "embedding_dim": 6, "svp_neighbours": 10, "vote_neighbours": 5, **PACKED[request.param]}
+    return X1Classifier(**options).fit(data.X, data.Y).model_.to_state(), request.param
+
+
+@pytest.mark.parametrize("wrong", WRONG_VALUES)
+def test_wrong_packed_values_are_refused(packed, wrong):
+    state, precision = packed
+    X1Model.from_state(*state)  # as it is, it loads
+    for name in VALUES[precision]:
+        with pytest.raises(ValueError, match=f"{name.removesuffix('.data')} .*{precision}"):
+            X1Model.from_state(*damaged(state, "learner-000", name, WRONG_VALUES[wrong]))
+
+
+@pytest.mark.parametrize("wrong", WRONG_SCALES)
+@pytest.mark.parametrize("what", ["weights", "points"])
+def test_wrong_scales_are_refused(packed, what, wrong):
+    state, _ = packed
+    with pytest.raises(ValueError, match=f"0.{what} has .*scale"):
+        X1Model.from_state(*damaged(state, "learner-000", f"0.{what}.scale", WRONG_SCALES[wrong]))
+
+
+def test_packed_rows_without_scales_are_refused(packed):
+    settings, parts = copy.deepcopy(packed[0])
+    del parts["learner-000"]["0.points.scale"]
+    with pytest.raises(LookupError):
+        X1Model.from_state(settings, parts)
+
+
+def test_a_precision_that_is_not_the_arrays_is_refused(packed):
+    (settings, parts), precision = copy.deepcopy(packed)
+    for claimed in {"float32", "float16", "int8", "int4"} - {precision}:
+        settings["parameters"]["precision"] = claimed
+        with pytest.raises(ValueError, match=r"0\.weights|precision"):
+            X1Model.from_state(settings, parts)
+
+
+def test_a_model_older_than_precision_is_float32(state):
+    settings, parts = copy.deepcopy(state)
+    del settings["parameters"]["precision"]
+    assert X1Model.from_state(settings, parts).settings["precision"] == "float32"
+
+
+def test_a_damaged_scale_in_a_folder_is_told_in_a_line(packed, tmp_path):
+    (settings, parts), _ = copy.deepcopy(packed)
+    model = X1Model.from_state(settings, parts)
+    parts["learner-000"]["0.points.scale"][0] = np.inf
+    model.to_state = lambda: (settings, parts)
+    store.save(model, tmp_path)
+    with pytest.raises(ModelError, match=r"0.points has scales that are no sizes") as error:
+        store.load(tmp_path)
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize("part", ["labels", "learner-001"])
 def test_a_missing_part_is_refused(state, part):
     settings, parts = copy.deepcopy(state)
