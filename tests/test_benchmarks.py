@@ -132,3 +132,42 @@ def test_names_in_plots_keep_apart_and_in_order(module):
     assert np.diff(sorted(placed)).min() > 0.1 - 1e-9
     assert -1e-9 <= min(placed) <= max(placed) <= 1 + 1e-9
     assert np.array_equal(np.argsort(placed, kind="stable"), np.argsort(heights, kind="stable"))
+
+
+def test_formulae_of_cost_count_small_cases_right(module):
+    cost = module("cost")
+    generator = np.random.default_rng(1)
+    Y, X = generator.random((40, 9)) < 0.3, csr_matrix(generator.random((30, 12)) * (generator.random((30, 12)) < 0.4))
+    assert cost.pairs_of(Y.sum(axis=0)) == (Y.astype(int) @ Y.T.astype(int)).sum()
+    there = (X.toarray() != 0).astype(int)
+    assert cost.feature_products(there.sum(axis=1), 12).flops == 2 * np.tril(there.T @ there).sum()
+    lengths = there.sum(axis=0)
+    assert cost.list_entries(X, lengths, 0, skip=0.0).tolist() == (there @ lengths).tolist()
+    query = csr_matrix([[0.1, 0.99]])  # the first feature is in many rows and weighs little
+    assert [cost.list_entries(query, np.array([100, 5]), again)[0] for again in (0, 10, 60)] == [5, 15, 105]
+    assert cost.residual_product(10, 3, 4) == cost.Cost(160, 10 * (8 + 16) + 96)
+    assert cost.assigning(10, 3) * 2 + cost.Cost(1, 1, 1) == cost.Cost(121, 401, 1)
+
+
+def test_cost_measures_every_step_and_writes(toy, module, monkeypatch):
+    cost = module("cost")
+    for peak in ("arithmetic_peak", "copy_peak", "fetch_peak", "add_peak"):
+        monkeypatch.setattr(cost, peak, lambda *_: 1e9)
+    monkeypatch.setattr(cost, "PARTITIONS", {"toy": (3,)})
+    monkeypatch.setattr(cost, "compact", lambda rows: rows)  # the real sets are sparse, and stay so
+    monkeypatch.setattr(cost, "HERE", toy / "benchmarks")
+    monkeypatch.setitem(cost.DEFAULTS, "embedding_dim", 10)
+    (toy / "benchmarks").mkdir()
+    (toy / "docs").mkdir()
+    page = toy / "docs" / "performance.md"
+    page.write_text("before\n<!-- cost begin -->\nold\n<!-- cost end -->\nafter\n")
+    for solver in ("primal", "cg"):
+        monkeypatch.setattr(cost.admm, "cheapest_solver", lambda *_, chosen=solver: chosen)
+        cost.main(["toy", "missing", "--threads", "2", "--write"])
+        (found,) = json.loads((toy / "benchmarks" / "results" / "cost.json").read_text())["sets"]
+        assert found["solver"] == solver
+        assert all(row["seconds"] > 0 and row["share"] > 0 for row in found["rows"])
+        assert page.read_text().startswith("before\n")
+        assert page.read_text().endswith("\nafter\n")
+        for step in ("partition into 3: means", "SVP: R·U, a step", f"regression ({solver})", "feature vote", "vote"):
+            assert f"| {step}" in page.read_text()

@@ -21,7 +21,7 @@ from neartag import __version__, presets, store
 from neartag.cli import options, output, references, train, usage
 from neartag.cli.explain import explain
 from neartag.cli.main import app
-from neartag.data import formats, synthetic
+from neartag.data import formats, mapped, synthetic
 from neartag.errors import ParameterError
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.parameters import DEFAULTS, PARAMETERS
@@ -123,6 +123,18 @@ class TestTrain:
         assert report["seconds"] > 0
         assert report["cpu_seconds"] > 0
         assert report["peak_rss_bytes"] is None or report["peak_rss_bytes"] > 10**7
+
+    def test_data_that_take_much_of_the_memory_allowed_are_mapped(self, folder, tmp_path, monkeypatch):
+        monkeypatch.setattr(mapped, "MAPPED_SHARE", 1e-9)
+        monkeypatch.setattr(mapped, "_computer_memory", lambda: None)
+        arguments = ["train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite"]
+        assert json.loads(succeed(*arguments, "--json"))["mapped_bytes"] == 0
+        assert "mapped" not in succeed(*arguments)
+        report = json.loads(succeed(*arguments, "--json", "--max-memory", "8GB"))
+        entries = (folder / "train.txt").read_bytes().count(b":")
+        assert report["mapped_bytes"] > 8 * entries
+        assert "data in files" in succeed(*arguments, "--max-memory", "8GB")
+        assert store.inspect(tmp_path / "m")["files"] == store.inspect(folder / "model")["files"]
 
     def test_a_folder_stands_for_its_train_part(self, folder, tmp_path):
         report = json.loads(succeed("train", folder, tmp_path / "m", *SMALL, "--json"))
@@ -311,6 +323,15 @@ class TestMistakes:
         assert "not trained on texts" in fail("predict", folder / "model", "debian")
         assert "ending" in fail("train", folder / "model" / "model.json", model)
         assert not model.exists()
+
+    def test_in_memory(self, folder, tmp_path):
+        arguments = ["train", folder / "train.txt", tmp_path / "m", *SMALL, "--max-memory"]
+        said = fail(*arguments, "1KB")
+        assert "max_memory leaves" in said
+        assert "allow more" in said
+        assert "--max-memory must be a number of bytes or a size such as '4GB'" in fail(*arguments, "nonsense")
+        assert "not '-1GB'" in fail(*arguments, "-1GB")
+        assert not (tmp_path / "m").exists()
 
     def test_in_the_model(self, folder, tmp_path):
         assert "no folder" in fail("predict", tmp_path / "missing", folder / "test.txt")

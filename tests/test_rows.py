@@ -172,6 +172,47 @@ def test_a_row_has_the_same_length_alone_and_among_others():
         assert rows.normalise(X[[row]]).data.tobytes() == whole[[row]].data.tobytes()
 
 
+def unit_rows(sparse_rows, n=30, d=20):
+    X = rows.normalise(random_rows(n, d, 0.5))
+    return X if sparse_rows else X.toarray()
+
+
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_unit_rows_are_returned_as_they_are(sparse_rows):
+    unit = unit_rows(sparse_rows)
+    assert rows.normalise(unit) is unit
+    assert rows.normalise(unit.astype(np.float64)).dtype == np.float32
+
+
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_what_becomes_of_a_row_does_not_depend_on_the_others(sparse_rows, monkeypatch):
+    nearly, longer = unit_rows(sparse_rows), unit_rows(sparse_rows)
+    nearly = nearly * np.float32(1 + 3e-7)  # of unit length up to rounding, if not to the last bit
+    stack = sparse.vstack if sparse_rows else np.vstack
+    mixed = stack([nearly, longer * np.float32(2)])
+    mixed = csr_matrix(mixed) if sparse_rows else mixed
+    found = rows.normalise(mixed)
+    assert rows.dense(found)[:30].tobytes() == rows.dense(nearly).tobytes()
+    for size in (1, 7, 100):
+        monkeypatch.setattr(rows, "BLOCK", size)
+        assert rows.dense(rows.normalise(mixed)).tobytes() == rows.dense(found).tobytes()
+
+
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_in_place_nothing_is_held_twice(sparse_rows):
+    X = random_rows() * np.float32(3)
+    X = X if sparse_rows else X.toarray()
+    kept, wanted = X.copy(), rows.dense(rows.normalise(X)).copy()
+    assert (rows.dense(X) == rows.dense(kept)).all(), "not unless asked"
+    locked = X.copy()
+    (locked.data if sparse_rows else locked).setflags(write=False)
+    assert rows.dense(rows.normalise(locked, in_place=True)).tobytes() == wanted.tobytes()
+    assert (rows.dense(locked) == rows.dense(kept)).all()
+    found = rows.normalise(X, in_place=True)
+    assert rows.dense(found).tobytes() == wanted.tobytes()
+    assert np.shares_memory(found.data if sparse_rows else found, X.data if sparse_rows else X)
+
+
 @pytest.mark.parametrize("sparse_rows", [True, False])
 def test_rows_over_their_own_columns(sparse_rows):
     X = random_rows()

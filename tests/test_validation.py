@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.errors import ParameterError
-from neartag.rows import as_rows
+from neartag.rows import as_rows, normalise
 from neartag.x1.validation import check_features, check_labels, check_training
 
 LARGE = float(np.finfo(np.float32).max)
@@ -86,3 +87,52 @@ def test_complex_labels_are_refused(form):
 def test_labels_beyond_all_floats_are_refused():
     with pytest.raises(ParameterError, match="Y must be a matrix of zeros and ones"):
         check_labels([[10**400, 1]])
+
+
+@pytest.mark.parametrize("form", [csr_matrix, sparse.csr_array])
+def test_labels_in_order_are_not_copied(form):
+    Y = form(np.eye(3, dtype=np.float32))
+    labels = check_labels(Y)
+    assert isinstance(labels, csr_matrix)
+    assert labels is not Y, "what is noted of ours must not show in the caller's"
+    assert np.shares_memory(labels.data, Y.data)
+    assert np.shares_memory(labels.indices, Y.indices)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, bool])
+@pytest.mark.parametrize(
+    ("values", "columns"),
+    [([1, 1, 1], [2, 0, 1]), ([0, 1, 1], [0, 2, 1]), ([1, 0, 1], [0, 0, 1])],
+    ids=["unordered", "a stored zero", "a label twice"],
+)
+def test_labels_are_put_right_and_left_as_they_were(dtype, values, columns):
+    Y = csr_matrix((np.array(values, dtype), np.array(columns, np.int32), np.array([0, 2, 3])), shape=(2, 3))
+    before = Y.data.copy(), Y.indices.copy(), Y.indptr.copy()
+    labels = check_labels(Y)
+    assert labels.has_canonical_format
+    assert labels.dtype == np.float32
+    assert (labels.data == 1).all()
+    assert (labels.toarray() == Y.toarray()).all()
+    for array, old in zip((Y.data, Y.indices, Y.indptr), before, strict=True):
+        assert np.array_equal(array, old)
+
+
+@pytest.mark.parametrize("sparse_rows", [True, False])
+def test_what_is_fit_for_training_is_held_once(sparse_rows):
+    n, each = 50_000, 100
+    values = np.full(n * each, 0.1, np.float32)
+    ids = np.tile(np.arange(each, dtype=np.int32), n)
+    X = csr_matrix((values, ids, np.arange(n + 1, dtype=np.int32) * each), shape=(n, each))
+    X = X if sparse_rows else values.reshape(n, each)
+    Y = csr_matrix((np.ones(n, np.float32), np.zeros(n, np.int32), np.arange(n + 1, dtype=np.int32)), shape=(n, 2))
+    held = values.nbytes + (ids.nbytes if sparse_rows else 0)
+    tracemalloc.start()
+    try:
+        checked, labels = check_training(X, Y)
+        rows = normalise(as_rows(checked))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.2 * held
+    assert np.shares_memory(rows.data if sparse_rows else rows, values)
+    assert np.shares_memory(labels.indices, Y.indices)

@@ -29,6 +29,13 @@ def file(tmp_path):
     return write
 
 
+@pytest.fixture(params=[None, 1, 5], ids=lambda size: f"blocks of {size}")
+def block(request, monkeypatch):
+    """Let text be read in blocks so small that most end within a line."""
+    if request.param is not None:
+        monkeypatch.setattr("neartag.data.xmc._BLOCK_BYTES", request.param)
+
+
 def test_reads_a_file_by_hand(file):
     data = read_xmc(file(TOY))
     assert_same(data, toy())
@@ -46,8 +53,10 @@ def test_reads_a_file_by_hand(file):
         b"3 4 3\n1,2 0:1E-1 3:0.000001000\n 1:-25e-1\n\r\n",
     ],
 )
-def test_reads_what_others_write(file, content):
-    assert_same(read_xmc(file(content)), toy())
+@pytest.mark.parametrize("map_from", [None, 0])
+@pytest.mark.usefixtures("block")
+def test_reads_what_others_write(file, content, map_from):
+    assert_same(read_xmc(file(content), map_from=map_from), toy())
 
 
 @pytest.mark.parametrize(
@@ -117,12 +126,28 @@ def test_compressed(file, tmp_path, ending, compress):
         (b"2 4 3\n0 1:1\n1 2:1 2:1\n", 3, "feature 2 occurs more than once"),
     ],
 )
+@pytest.mark.usefixtures("block")
 def test_says_what_is_wrong_and_where(file, content, line, said):
     with pytest.raises(DataError, match=rf"data\.txt:{line}: .*{said}") as raised:
         read_xmc(file(content))
     assert "; " in str(raised.value)  # and what to do
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"3 4 3\n0 0:1\n1 1:1 2:", "2 lines follow it; the file may be cut short"),
+        (b"2 4 3\n0 0:1\n1 1:1\n# a comment\n", "3 lines follow it; remove the extra lines"),
+        (b"3 4 3\nx\n1 1:1\n", "2 lines follow it"),
+    ],
+)
+@pytest.mark.usefixtures("block")
+def test_lines_that_are_missing_or_too_many_say_more_than_a_line(file, content, said):
+    with pytest.raises(DataError, match=said):
+        read_xmc(file(content))
+
+
+@pytest.mark.usefixtures("block")
 def test_line_numbers_count_crlf_lines_once(file):
     with pytest.raises(DataError, match=r"data\.txt:4: "):
         read_xmc(file(b"3 4 3\r\n0 0:1\r\n1 1:1\r\n2 9:1\r\n"))

@@ -6,6 +6,7 @@ A matrix of rows is a float32 array in C order or a float32 CSR matrix with sort
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,10 @@ Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no ty
 # From this share of stored entries on, a cluster's rows are worked on as a dense array: BLAS on all of
 # them is then quicker than skipping zeros. Measured break-even lies between 0.1 and 0.3.
 DENSE_SHARE = 0.2
+# A length that differs from 1 by no more is that of a unit row in float32, or in a text of six digits.
+UNIT = 1e-6
+# Entries worked on at a time where a wider copy of them is needed.
+BLOCK = 2**16
 
 
 def as_rows(X: object) -> Rows:
@@ -129,19 +134,49 @@ def gram(rows: Rows, transposed: Rows, dtype: type = np.float64, threads: int = 
     return out
 
 
-def normalise(rows: Rows) -> Rows:
-    """Return rows of unit Euclidean length; a row of zeros stays one."""
-    if sparse.issparse(rows):
-        squares = np.zeros(rows.shape[0], np.float64)
-        filled = np.diff(rows.indptr) > 0
-        # float64 sums: a row's length must not depend on how it was cut into ranges.
-        squares[filled] = np.add.reduceat(rows.data.astype(np.float64) ** 2, rows.indptr[:-1][filled])
-        lengths = np.sqrt(squares)
-        lengths[lengths == 0] = 1
-        data = (rows.data / np.repeat(lengths, np.diff(rows.indptr))).astype(np.float32)
-        result = csr_matrix((data, rows.indices, rows.indptr), shape=rows.shape)
-        result.has_sorted_indices = True
-        return result
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
-    lengths[lengths == 0] = 1
-    return (rows / lengths).astype(np.float32)
+def normalise(rows: Rows, *, in_place: bool = False) -> Rows:
+    """Return rows of unit Euclidean length; a row of zeros stays one.
+
+    A row of unit length, up to rounding, is left as it is; where every row is, the rows given are returned. `in_place`
+    writes over the rows given where they can be written to, so that nothing is held twice.
+    """
+    ends = rows.indptr if sparse.issparse(rows) else np.arange(rows.shape[0] + 1) * rows.shape[1]
+    lengths = np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends))])
+    # Each row by itself: what becomes of it must not depend on those beside it.
+    lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT)] = 1
+    if (lengths == 1).all():
+        return rows.astype(np.float32, copy=False)
+    values = rows.data if sparse.issparse(rows) else rows
+    writable = in_place and values.dtype == np.float32 and values.flags.writeable
+    scaled = values if writable else np.empty(values.shape, np.float32)
+    for first, last in _blocks(ends):
+        if sparse.issparse(rows):
+            entries = slice(ends[first], ends[last])
+            scaled[entries] = values[entries] / np.repeat(lengths[first:last], np.diff(ends[first : last + 1]))
+        else:
+            scaled[first:last] = values[first:last] / lengths[first:last, None]
+    if not sparse.issparse(rows):
+        return scaled
+    result = csr_matrix((scaled, rows.indices, rows.indptr), shape=rows.shape)
+    result.has_sorted_indices = True
+    return result
+
+
+def _blocks(ends: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows with some entries each: in float64 all of them would take more room than the rows."""
+    first = 0
+    while first < len(ends) - 1:
+        last = int(np.searchsorted(ends, ends[first] + BLOCK, side="right")) - 1
+        first, start = max(first + 1, last), first
+        yield start, first
+
+
+def _lengths(rows: Rows, ends: np.ndarray, first: int, last: int) -> np.ndarray:
+    """Return the lengths of some rows in float64: they must not depend on how the rows were cut into ranges."""
+    if not sparse.issparse(rows):
+        return np.linalg.norm(rows[first:last].astype(np.float64), axis=1)
+    squares = np.zeros(last - first)
+    starts = ends[first:last] - ends[first]
+    filled = np.diff(ends[first : last + 1]) > 0
+    squares[filled] = np.add.reduceat(rows.data[ends[first] : ends[last]].astype(np.float64) ** 2, starts[filled])
+    return np.sqrt(squares)

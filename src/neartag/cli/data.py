@@ -27,9 +27,15 @@ STDIN = "-"
 _XMC_HEADER = re.compile(rb"\s*[0-9]+[ \t]+[0-9]+[ \t]+[0-9]+\s*")
 
 
-def load_training(data: str) -> tuple[Dataset, TfidfFeatures | None]:
-    """Return the points to train on (of a data set, its train part) and, if they are texts, what made rows of them."""
-    found = read(data, "train")
+def load_training(data: str, memory: int | None = None) -> tuple[Dataset, TfidfFeatures | None]:
+    """Return the points to train on (of a data set, its train part) and, if they are texts, what made rows of them.
+
+    Rows that would take a good part of the memory allowed, in bytes (None: of what there is), are mapped from files.
+    """
+    from neartag.data import mapped
+
+    with mapped.within(memory):
+        found = read(data, "train")
     if not isinstance(found, Texts):
         return found, None
     from neartag.data.dataset import Dataset

@@ -14,6 +14,7 @@ from neartag.cli.options import AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.sources import HELP
 from neartag.cli.usage import Usage
 from neartag.errors import ModelError
+from neartag.x1.parameters import parse_bytes
 
 
 @with_parameters
@@ -42,15 +43,19 @@ def train(
 
     from neartag import store
     from neartag.cli.data import load_training
+    from neartag.data.mapped import mapped_bytes
+    from neartag.rows import normalise
     from neartag.threads import resolve_jobs
     from neartag.x1.classifier import X1Classifier
 
     classifier = X1Classifier(**settings)
     resolve_jobs(classifier.n_jobs)
+    memory = settings.get("max_memory")
     progress = output.progress(quiet)
     with progress.start(None, f"reading {data}"):
-        dataset, features = load_training(data)
+        dataset, features = load_training(data, None if memory is None else parse_bytes(memory))
     usage = Usage()
+    dataset.X = normalise(dataset.X, in_place=True)  # as training does, which then needs no rows of its own
     with progress.start(None, "cutting into clusters"):
         classifier.fit(dataset.X, dataset.Y, progress=progress)
     cost = usage.measured()
@@ -61,6 +66,8 @@ def train(
     sizes = {"points": dataset.n_points, "features": dataset.n_features, "labels": dataset.n_labels}
     # The peak is taken again: saving may have needed more than training.
     report = {"model": model, **sizes, **cost, "peak_rss_bytes": usage.measured()["peak_rss_bytes"]}
+    X, Y = dataset.X, dataset.Y
+    report["mapped_bytes"] = mapped_bytes(X.indices, X.data, Y.indices, Y.data)
     show_report({**report, "model_bytes": disk_bytes(Path(model))}, as_json)
 
 
@@ -101,6 +108,7 @@ def show_report(report: dict[str, Any], as_json: bool) -> None:
         output.show_json(report)
         return
     peak = report["peak_rss_bytes"]
+    mapped = report["mapped_bytes"]
     output.show_pairs(
         [
             ("model", f"{report['model']}, {output.human_bytes(report['model_bytes'])}"),
@@ -110,5 +118,6 @@ def show_report(report: dict[str, Any], as_json: bool) -> None:
             ("training time", f"{report['seconds']:.2f} s"),
             ("training CPU", f"{report['cpu_seconds']:.2f} s"),
             ("peak memory", "unknown" if peak is None else output.human_bytes(peak)),
+            *([("data in files", f"{output.human_bytes(mapped)}, mapped")] if mapped else []),
         ]
     )

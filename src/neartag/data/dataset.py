@@ -68,10 +68,11 @@ def feature_rows(X: csr_matrix, name: str) -> csr_matrix:
     if not rows.has_canonical_format:
         rows = rows.copy() if np.may_share_memory(rows.indices, X.indices) else rows
         rows.sum_duplicates()
-    wrong = np.flatnonzero(~np.isfinite(rows.data))
-    if wrong.size:
-        row = int(np.searchsorted(rows.indptr, wrong[0], side="right")) - 1
-        raise DataError(f"{name}: point {row} has the value {rows.data[wrong[0]]}; features must be finite float32")
+    # The extremes first: looking at each value takes a copy, if a small one.
+    if rows.nnz and not np.isfinite([rows.data.min(), rows.data.max()]).all():
+        wrong = np.flatnonzero(~np.isfinite(rows.data))[0]
+        row = int(np.searchsorted(rows.indptr, wrong, side="right")) - 1
+        raise DataError(f"{name}: point {row} has the value {rows.data[wrong]}; features must be finite float32")
     return rows
 
 

@@ -21,10 +21,13 @@ from scipy.sparse import csr_matrix
 
 from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, first_repeated, label_rows, rows_of
 from neartag.data.files import reading, replacing, split_ending
+from neartag.data.mapped import Arrays
 from neartag.data.names import Names
 from neartag.errors import DataError
 
 _KEYS = ("X_values", "X_ids", "X_pointers", "X_shape", "Y_ids", "Y_pointers", "Y_shape")
+_LARGE = ("X_values", "X_ids", "Y_ids")
+_PART = 1 << 22  # bytes of these read at a time
 _NAME_KEYS = ("label_names", "feature_names", "point_names")
 # What numpy and zipfile raise for bytes that are not theirs.
 _DAMAGE = (
@@ -42,9 +45,12 @@ _DAMAGE = (
 )
 
 
-def read_npz(path: Path | str, *, name: str | None = None) -> Dataset:
-    """Return the data set in an .npz file that `write_npz` wrote, or that has the same arrays."""
-    arrays = _read_arrays(path)
+def read_npz(path: Path | str, *, name: str | None = None, map_from: int | None = None) -> Dataset:
+    """Return the data set in an .npz file that `write_npz` wrote, or that has the same arrays.
+
+    Entries that take more than `map_from` bytes are kept in mapped temporary files, as `read_xmc` does.
+    """
+    arrays = _read_arrays(path, Arrays(path, map_from))
     missing = [key for key in _KEYS if key not in arrays]
     if missing:
         found = ", ".join(sorted(arrays)) or "nothing"
@@ -82,7 +88,7 @@ def write_npz(dataset: Dataset, path: Path | str) -> None:
         np.savez(stream, **arrays)
 
 
-def _read_arrays(path: Path | str) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path | str, large: Arrays) -> dict[str, np.ndarray]:
     with reading(path) as stream:
         try:
             archive = np.load(stream, allow_pickle=False)
@@ -91,12 +97,42 @@ def _read_arrays(path: Path | str) -> dict[str, np.ndarray]:
                     f"{path}: is a single array, not an .npz of several; write it with write_npz or convert"
                 )
             with archive:
-                found = {key: archive[key] for key in archive.files if key in _KEYS + _NAME_KEYS}
+                wanted = [key for key in archive.files if key in _KEYS + _NAME_KEYS]
+                apart = _LARGE if _entry_bytes(archive) > large.map_from else ()
+                found = {key: _read_apart(archive, key, large) if key in apart else archive[key] for key in wanted}
         except DataError:
             raise
         except _DAMAGE as error:
             raise DataError(f"{path}: is damaged or not an .npz file ({error})") from error
     return {key: array for key, array in found.items() if isinstance(array, np.ndarray)}  # others are not numpy's
+
+
+def _entry_bytes(archive: np.lib.npyio.NpzFile) -> int:
+    files = {f"{key}.npy" for key in _LARGE}
+    return sum(member.file_size for member in _members(archive).infolist() if member.filename in files)
+
+
+def _members(archive: np.lib.npyio.NpzFile) -> zipfile.ZipFile:
+    assert archive.zip is not None  # nor is it, before the archive is closed
+    return archive.zip
+
+
+def _read_apart(archive: np.lib.npyio.NpzFile, key: str, large: Arrays) -> np.ndarray:
+    """Return an array put into a file of its own: inside the archive it is not aligned, and so cannot be mapped."""
+    with _members(archive).open(f"{key}.npy") as member:
+        version = np.lib.format.read_magic(member)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = header(member)
+        if len(shape) != 1 or dtype.kind not in "iuf" or _PART % dtype.itemsize:
+            return archive[key]  # to be refused
+        array = large.grow(dtype)
+        array.to_file()
+        while part := member.read(_PART):
+            array.append(np.frombuffer(part, dtype))
+    numbers = array.finished()
+    if numbers.size != shape[0]:
+        raise ValueError(f"{key} has {numbers.size} numbers instead of {shape[0]}")
+    return numbers
 
 
 def _checked_rows(arrays: Mapping[str, np.ndarray], matrix: str, path: Path | str) -> csr_matrix:

@@ -38,17 +38,18 @@ def check_features(X: Any, n_features: int | None = None, name: str = "X") -> An
                 "Reshape your data, for one point with X.reshape(1, -1)"
             )
         values = matrix
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
+    largest = _largest(values)
+    if values.dtype.kind == "f" and not np.isfinite(largest):
         what = "NaN" if np.isnan(values).any() else "infinity"
         row = _first_bad_row(matrix)
         raise ParameterError(f"Input {name} contains {what}, first in row {row}: drop or fill such values")
-    if values.dtype.itemsize > 4 and values.size and np.abs(values).max() > np.finfo(np.float32).max:
+    if largest > float(np.finfo(np.float32).max):
         raise ParameterError(
             f"Input {name} contains a value too large for float32 (infinity there): scale the features"
         )
     if sparse.issparse(matrix) and not matrix.has_canonical_format:
         matrix = as_rows(matrix)  # adds up the values of a feature that a row has twice, which may not be finite then
-        if not np.isfinite(matrix.data).all():
+        if not np.isfinite(_largest(matrix.data)):
             raise ParameterError(
                 f"Input {name} contains a value too large for float32 (infinity there): the values of one feature "
                 f"added up, first in row {_first_bad_row(matrix)}: scale the features"
@@ -76,7 +77,7 @@ def check_training(X: Any, Y: Any) -> tuple[Any, csr_matrix]:
 
 
 def check_labels(Y: Any) -> csr_matrix:
-    """Return Y as a CSR indicator of float32 ones with sorted rows."""
+    """Return Y as a CSR indicator of float32 ones with sorted rows; it shares the arrays of a Y that is so already."""
     if Y is None:
         raise ParameterError("X1Classifier requires y to be passed, but the target y is None")
     if not sparse.issparse(Y):
@@ -98,10 +99,13 @@ def check_labels(Y: Any) -> csr_matrix:
     if sparse.issparse(Y):
         if Y.dtype.kind == "c":
             raise ParameterError(f"Y must hold zeros and ones only, not {Y.dtype} numbers")
-        _check_indices(Y.tocsr(), "Y")
-    labels = csr_matrix(Y, dtype=np.float32, copy=True)
-    labels.sum_duplicates()
-    labels.eliminate_zeros()
+        Y = Y.tocsr()
+        _check_indices(Y, "Y")
+    labels = csr_matrix(Y, dtype=np.float32)
+    if not labels.has_canonical_format or not labels.data.all():
+        labels = labels.copy()  # arrays may be the caller's
+        labels.sum_duplicates()
+        labels.eliminate_zeros()
     other = labels.data[labels.data != 1]
     if other.size:
         raise ParameterError(f"Y must hold zeros and ones only, found {other[0]:g}: Unknown label type")
@@ -131,6 +135,14 @@ def check_count(name: str, value: object, low: int = 1) -> None:
     """Raise unless value is a whole number of at least `low`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < low:
         raise ParameterError(f"{name} must be a whole number of at least {low}, not {value!r}")
+
+
+def _largest(values: np.ndarray) -> Any:
+    """Return the largest magnitude, NaN where there is one, without the copies that looking at each value makes."""
+    if not values.size:
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        return max(abs(values.max().item()), abs(values.min().item()))
 
 
 def _first_bad_row(matrix: Any) -> int:
