@@ -13,7 +13,7 @@ from neartag.errors import ParameterError
 from neartag.x1 import schedule
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.parameters import DEFAULTS, parse_bytes
-from neartag.x1.schedule import Machine, Wave, cluster_bytes, plan
+from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
 
 SETTINGS = {**DEFAULTS, "embedding_dim": 50}
 
@@ -97,7 +97,8 @@ def test_training_obeys_the_limit(monkeypatch):
     assert max(seen) == 2
     seen.clear()
     sizes = [len(cluster.members) for cluster in free.learners[0].clusters]
-    need = max(cluster_bytes(size, int(data.X.nnz / 600 * size), 200, {**DEFAULTS, **settings}) for size in sizes)
+    shapes = [(size, int(data.X.nnz / 600 * size), 200, {**DEFAULTS, **settings}) for size in sizes]
+    need = max(cluster_bytes(*shape) for shape in shapes) + sum(kept_bytes(*shape) for shape in shapes)
     bound = X1Classifier(**settings, max_memory=need).fit(data.X, data.Y).model_
     assert set(seen) == {1}
     assert "max_memory" not in bound.settings

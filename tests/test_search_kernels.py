@@ -154,3 +154,23 @@ def test_embed_row_and_dense_times_vector():
 @pytest.mark.parametrize("name", ["row_top", "sparse_top", "vote_top", "embed_row", "dense_times_vector"])
 def test_kernels_let_other_threads_run(name):
     assert getattr(search_kernels, name).targetoptions["nogil"]
+
+
+@given(st.integers(20, 120), st.integers(1, 6), st.booleans(), seeds)
+@settings(max_examples=100)
+def test_leaving_features_out_stays_within_bounds(n, wanted, ties, seed):
+    # Stored zeros, features that weigh the same, signs that cancel, all features in most rows.
+    random = np.random.default_rng(seed)
+    P = csr_matrix(random.choice([-1.0, 0.0, 1.0] if ties else [-1.0, 0.5, 2.0], (n, 6)).astype(np.float32))
+    Q = csr_matrix(random.choice([-1.0, 1.0], (8, 6)).astype(np.float32))
+    Q.data[: 6 * 2] = 0  # rows of stored zeros
+    Q.data[6 * 3] = 1e-3
+    ids, values = np.full((8, wanted), -7, np.int32), np.full((8, wanted), UNTOUCHED, np.float32)
+    sparse_top(Q, P, 0.3, wanted, ids, values, 0, 8)
+    products = Q.toarray() @ P.toarray().T
+    assert (ids[:2] == -1).all()
+    for row in range(8):
+        found = ids[row][ids[row] >= 0]
+        assert len(found) == len(set(found))
+        np.testing.assert_allclose(values[row][: len(found)], products[row, found], atol=1e-5)
+        assert (products[row, found] != 0).all()

@@ -155,25 +155,27 @@ def sparse_top(  # noqa: ANN201
             work += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
             square += data[p] * data[p]
         taken, least = work, np.float32(-1.0)
-        if skip > 0.0 and work > 2 * rescoring:
+        if skip > 0.0 and work > 2 * rescoring and square > 0.0:
             # How much a feature weighs for the work it makes; the features below `least` are left out.
             worth = np.empty(end - begin, np.float32)
             for p in range(begin, end):
                 length = t_indptr[indices[p] + 1] - t_indptr[indices[p]]
                 worth[p - begin] = data[p] * data[p] / max(length, 1)
+            room = skip * skip * square
             order = np.argsort(worth)
-            left, room = work, skip * skip * square
             for place in range(len(order)):
-                p = begin + order[place]
-                room -= data[p] * data[p]
+                room -= data[begin + order[place]] * data[begin + order[place]]
                 if room < 0.0:
                     least = worth[order[place]]
                     break
-                left -= t_indptr[indices[p] + 1] - t_indptr[indices[p]]
-            if 2 * (left + rescoring) > work:
-                least = np.float32(-1.0)
-            else:
+            left = 0
+            for p in range(begin, end):
+                if worth[p - begin] >= least:
+                    left += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
+            if least >= 0.0 and 2 * (left + rescoring) <= work:
                 taken = left
+            else:
+                least = np.float32(-1.0)
         pruned = least >= 0.0
         found_ids = listed_ids if pruned else out_ids[i]
         found = listed if pruned else out_values[i]
@@ -204,6 +206,7 @@ def sparse_top(  # noqa: ANN201
                     continue
                 for q in range(first, last):
                     row = t_indices[q]
+                    # At most a quarter of n are noted, even where a score of zero lets a row be noted again.
                     if score[row] == 0.0:
                         touched[count] = row
                         count += 1

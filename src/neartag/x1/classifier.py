@@ -25,7 +25,7 @@ from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_clust
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
 from neartag.x1.precision import round_to
-from neartag.x1.schedule import Machine, cluster_bytes, plan
+from neartag.x1.schedule import Machine, cluster_bytes, kept_bytes, plan
 from neartag.x1.validation import check_training
 
 
@@ -227,11 +227,13 @@ def train(
         for cluster in range(found.n_clusters):
             everybody = order[bounds[cluster] : bounds[cluster + 1]]
             others = np.setdiff1d(everybody, held, assume_unique=True)
-            # A cluster of none but held-out points must still have somebody.
+            # A cluster of none but held-out points must still have somebody; they do not join it again later.
             members[number, cluster] = others if len(others) else everybody
     tasks = list(members)
     sizes = [len(each) for each in members.values()]
-    waves = plan(sizes, _needs(rows, sizes, settings), machine.jobs, machine.room())
+    needs, kept = _needs(rows, sizes, settings)
+    room = machine.room()
+    waves = plan(sizes, needs, machine.jobs, None if room is None else room - kept)
     cluster_seeds = [int(seed.generate_state(1)[0]) for seed in seeds]
     # Steps inside a cluster can only be told where tasks share our memory, as threads do.
     shared = getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
@@ -271,11 +273,12 @@ def _parallel(at_once: int, work: Iterable[Any]) -> Iterable[Cluster]:
     return Parallel(**options, return_as="generator" if streams else "list")(work)
 
 
-def _needs(rows: Rows, sizes: list[int], settings: dict[str, Any]) -> list[int]:
-    """Return about how many bytes each cluster needs."""
+def _needs(rows: Rows, sizes: list[int], settings: dict[str, Any]) -> tuple[list[int], int]:
+    """Return about how many bytes each cluster needs while it is trained, and how many stay of all of them."""
     n, d = rows.shape
     entries = rows.nnz / n if hasattr(rows, "nnz") else d
-    return [cluster_bytes(size, int(entries * size), d, settings) for size in sizes]
+    shapes = [(size, int(entries * size), d, settings) for size in sizes]
+    return [cluster_bytes(*shape) for shape in shapes], sum(kept_bytes(*shape) for shape in shapes)
 
 
 def _warn_of_oddities(n: int, clusters: int, Y: csr_matrix) -> None:

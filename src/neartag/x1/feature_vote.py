@@ -14,7 +14,7 @@ from scipy import sparse
 
 from neartag import search_kernels
 from neartag.rows import Rows, dense, parts, transpose
-from neartag.threads import run_ranges
+from neartag.threads import hold, run_ranges
 from neartag.x1.vote import nearest
 
 # Sharpness of this voter's weights: cosines of raw text rows are low, so a milder slope than the embedding's serves.
@@ -44,7 +44,8 @@ class FeatureIndex:
     def find(self, X: Rows, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the training rows with the largest cosine to each row of X, and the cosines (m, count), best first."""
         if not sparse.issparse(self.postings):
-            ids, cosines = nearest(dense(X), self.postings, count, threads)
+            with hold():
+                ids, cosines = nearest(dense(X), self.postings, count, threads)
             # As in the sparse index: who shares nothing with a point does not vote on it.
             ids[cosines == 0], cosines[cosines == 0] = -1, -np.inf
             return ids, cosines

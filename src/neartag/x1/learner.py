@@ -101,8 +101,12 @@ class Learner:
     def joined_by(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:
         """Return the learner with more points in its clusters: unit rows X, whose numbers are `members`.
 
-        Each goes where a new point would be routed, and is embedded by what the cluster has learned.
+        Each goes where a new point would be routed, and is embedded by what the cluster has learned. Who is a member
+        of some cluster already stays where he is.
         """
+        present = np.concatenate([cluster.members for cluster in self.clusters])
+        new = ~np.isin(members, present)
+        X, members = X[new], members[new]
         routes = route(X, self.centroids, 1, threads)[:, 0]
         clusters = []
         for number, cluster in enumerate(self.clusters):

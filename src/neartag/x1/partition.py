@@ -2,7 +2,7 @@
 
 Training points and new points follow one rule: the nearest centroid, that is the largest x·c − ‖c‖²/2.
 
-Plain k-means costs n · C a round, which with C = n/25000 grows as n². Above FLAT clusters it is therefore done twice
+Plain k-means costs n · C a round, which with C = n/100000 grows as n². Above FLAT clusters it is therefore done twice
 over: √C coarse groups first, then each group into its share of the clusters, and at last each point to the nearest of
 the clusters of its own group and of those next to it. That costs n · √C a round.
 """
@@ -40,6 +40,8 @@ NEXT = 3
 SAMPLE, SMALLEST_SAMPLE = 2000, 20_000
 # Points among which k-means++ draws its starts, for each start and at least.
 DRAW, SMALLEST_DRAW = 100, 5000
+# A split that leaves more than this share of the points together has told nothing apart.
+STUCK = 0.95
 # Rows scored against the centroids at once, so that the scores stay in cache and never form an n × C array.
 BLOCK = 8192
 
@@ -242,20 +244,22 @@ def _split_large(
 ) -> np.ndarray:
     """Split clusters until none exceeds `max_size`."""
     assignment = assignment.copy()
-    count = int(assignment.max()) + 1
-    waiting = [c for c in range(count) if np.count_nonzero(assignment == c) > max_size]
+    sizes = np.bincount(assignment)
+    count = len(sizes)
+    waiting = [int(cluster) for cluster in np.flatnonzero(sizes > max_size)]
     while waiting:
         cluster = waiting.pop()
         members = np.flatnonzero(assignment == cluster)
         pieces = -(-len(members) // max_size)
-        inside = _k_means(X[members], pieces, start, rng, threads)
-        if inside.max() == 0:  # all alike: no centroid can tell them apart, so cut by order
+        inside = (_k_means if pieces <= FLAT else _two_stages)(X[members], pieces, start, rng, threads)
+        if np.bincount(inside).max() > STUCK * len(members):
+            # All alike, or but a few: no centroids tell them apart, so cut by order.
             inside = (np.arange(len(members)) * pieces // len(members)).astype(np.int32)
-        for piece in range(1, inside.max() + 1):
-            assignment[members[inside == piece]] = count
-            count += 1
-        fresh = [cluster, *range(count - inside.max(), count)]
-        waiting += [c for c in fresh if np.count_nonzero(assignment == c) > max_size]
+        fresh = np.bincount(inside)
+        numbers = np.array([cluster, *range(count, count + len(fresh) - 1)], np.int32)
+        assignment[members] = numbers[inside]
+        count += len(fresh) - 1
+        waiting += [int(numbers[piece]) for piece in np.flatnonzero(fresh > max_size)]
     return assignment
 
 

@@ -21,6 +21,8 @@ GRAPH_MAKING, GRAPH = 42, 17
 SVP_ARRAYS, REGRESSION_ARRAYS = 6, 3
 # Arrays (features, dim) of conjugate gradients.
 GRADIENT_ARRAYS = 6
+# More clusters are no advice where they would have fewer points than this.
+FEWEST_POINTS = 5
 
 
 @dataclass(frozen=True)
@@ -61,15 +63,21 @@ def cluster_bytes(points: int, entries: int, features: int, settings: dict[str, 
     )
 
 
+def kept_bytes(points: int, entries: int, features: int, settings: dict[str, Any]) -> int:
+    """Return how many bytes of a trained cluster stay: its points, and its regressors."""
+    return 4 * int(settings["embedding_dim"]) * (points + max(1, min(features, entries)))
+
+
 def plan(sizes: Sequence[int], needs: Sequence[int], jobs: int, room: int | None) -> list[Wave]:
     """Return the waves of tasks of these sizes (points) and needs (bytes), the largest first, within `room` bytes."""
     order = sorted(range(len(sizes)), key=lambda task: -sizes[task])
     if room is not None and order and max(needs) > room:
         largest = max(order, key=lambda task: needs[task])
+        needed = -(-sum(sizes) * needs[largest] // max(1, sizes[largest] * max(room, 1)))
+        advice = f", or set n_clusters to {needed} or more" if needed * FEWEST_POINTS <= sum(sizes) else ""
         raise ParameterError(
             f"a cluster of {sizes[largest]} points needs about {in_words(needs[largest])}, and max_memory leaves "
-            f"{in_words(max(room, 0))} for it: allow more, or set n_clusters to "
-            f"{-(-sum(sizes) * needs[largest] // max(1, sizes[largest] * max(room, 1)))} or more"
+            f"{in_words(max(room, 0))} for it: allow more{advice}"
         )
     share = sum(sizes) / (2 * jobs)
     alone = [task for task in order if sizes[task] > share] if jobs > 1 else []
@@ -92,9 +100,10 @@ def in_words(count: int) -> str:
 
 
 def memory_in_use() -> int:
-    """Return the bytes that this process holds now; 0 where the system does not tell."""
+    """Return the bytes that this process holds now, files mapped left out; 0 where the system does not tell."""
     try:
         with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            _, resident, shared, *_ = (int(word) for word in file.read().split())
+            return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0

@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 from neartag import search_kernels
 from neartag.errors import ParameterError
 from neartag.rows import parts
-from neartag.threads import run_ranges
+from neartag.threads import run_pieces, run_ranges
 from neartag.x1.parameters import WEIGHTS
 
 # Similarities held at once, by queries and by points: enough for an efficient matrix product, few enough for the cache.
@@ -37,7 +37,7 @@ def nearest(
                     similarity -= offset[tile]
                 search_kernels.row_top(similarity, begin, ids[rows], cosines[rows], 0, len(similarity))
 
-    run_ranges(part, m, threads)
+    run_pieces(part, m, threads, least=QUERIES)
     return ids, cosines
 
 
