@@ -200,8 +200,8 @@ def voting(labels: int) -> Cost:
 
 @njit(nogil=True)
 def _touch(table, rows, out, start, stop):
-    """Fetch rows: one number of each 64 bytes, so that nothing but fetching takes time."""
-    total = np.float32(0.0)
+    """Fetch rows: one number of each 64 bytes, a whole one, so that nothing but fetching takes time."""
+    total = 0
     for k in range(start, stop):
         for c in range(0, table.shape[1], 16):
             total += table[rows[k], c]
@@ -249,7 +249,7 @@ def fetch_peak(rows: int, width: int, cores: int, ordered: bool = False) -> floa
     """Bytes of rows fetched from a table of that shape, at random or one after the other."""
     count = max(rows, (1 << 30) // (NUMBER * width))
     places = np.arange(count) % rows if ordered else np.random.default_rng(0).integers(0, rows, count)
-    arguments = np.ones((rows, width), np.float32), places.astype(np.int32), np.empty(1, np.float32)
+    arguments = np.ones((rows, width), np.int32), places.astype(np.int32), np.empty(1, np.int64)
     _touch(*arguments, 0, 1)
     return count * NUMBER * width / quickest(lambda: run_ranges(_touch, count, cores, *arguments), 3)
 
