@@ -41,6 +41,8 @@ STUDY: list[tuple[str, dict]] = [
     ("16 clusters, 4 probed", {"n_learners": 1, "n_clusters": 16, "n_probe": 4}),
     ("16 clusters by labels", {"n_learners": 1, "n_clusters": 16, "by_labels": True}),
     ("16 clusters by labels, 4 probed", {"n_learners": 1, "n_clusters": 16, "n_probe": 4, "by_labels": True}),
+    ("64 clusters, in two stages", {"n_learners": 1, "n_clusters": 64}),
+    ("64 clusters, plain k-means", {"n_learners": 1, "n_clusters": 64, "plain": True}),
     ("5 learners, 4 clusters", {"n_learners": 5, "n_clusters": 4}),
     ("5 learners, 2 clusters", {"n_learners": 5, "n_clusters": 2}),
 ]
@@ -64,13 +66,15 @@ def cut_by_labels(Y: csr_matrix):
 def measure(name: str, settings: dict, parts) -> dict:
     X, Y, X_held, Y_held = parts
     settings = dict(settings)
-    ordinary = classifier.cut
+    ordinary, flat = classifier.cut, partition.FLAT
+    if settings.pop("plain", False):
+        partition.FLAT = settings["n_clusters"]
     if settings.pop("by_labels", False):
         classifier.cut = cut_by_labels(Y)
     wall = time.perf_counter()
     model = X1Classifier(**settings).fit(X, Y)
     row = {"setting": name, "train s": time.perf_counter() - wall, "share": model.model_.feature_share}
-    classifier.cut = ordinary
+    classifier.cut, partition.FLAT = ordinary, flat
     for column, share in (("mixed", row["share"]), ("alone", 0.0)):
         wall = time.perf_counter()
         labels, _ = model.set_params(feature_share=share).predict_topk(X_held, 5)
@@ -94,18 +98,22 @@ def table(rows: list[dict]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="some of the settings only; with --write the others stay as they were")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     data = registry.load("yso-finna-en-100k", "train")
     order = np.random.default_rng(SEED).permutation(data.n_points)
     held, rest = np.sort(order[:HELD_OUT]), np.sort(order[HELD_OUT:])
     parts = data.X[rest], csr_matrix(data.Y)[rest], data.X[held], csr_matrix(data.Y)[held]
-    rows = []
+    kept = HERE / "results" / "study.json"
+    known = {row["setting"]: row for row in json.loads(kept.read_text())["rows"]} if kept.exists() else {}
     for name, settings in STUDY:
-        rows.append(measure(name, settings, parts))
-        print(*table(rows).splitlines()[0 if len(rows) == 1 else -1 :], sep="\n", flush=True)
+        if not arguments.names or name in arguments.names:
+            known[name] = measure(name, settings, parts)
+            print(table([known[name]]).splitlines()[-1], flush=True)
+    rows = [known[name] for name, _ in STUDY if name in known]
     if arguments.write:
-        (HERE / "results" / "study.json").write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+        kept.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
         page = HERE.parent / "docs" / "benchmarks.md"
         text = page.read_text()
         head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
