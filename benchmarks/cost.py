@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
+import pages
 from numba import njit
 from peer_run import Timer, busy, forget_peak, memory
 from run import machine
@@ -36,8 +35,6 @@ from neartag.x1.parameters import DEFAULTS
 from neartag.x1.schedule import cluster_bytes
 from neartag.x1.vote import QUERIES, nearest, vote, voter_weights
 
-HERE = Path(__file__).parent
-MARKS = ("<!-- cost begin -->", "<!-- cost end -->")
 SYNTHETIC = "synthetic-178k"
 NAMES = ("eurlex4k-partial", "yso-finna-en-100k", SYNTHETIC)
 # All points are in one cluster, so that n alone differs. Partitions are measured apart, into so many clusters.
@@ -597,12 +594,8 @@ def main(given: list[str] | None = None) -> None:
     result = rounded(result)
     print(f"\n{report(result)}")
     if arguments.write:
-        (HERE / "results").mkdir(exist_ok=True)
-        (HERE / "results" / "cost.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-        page = HERE.parent / "docs" / "performance.md"
-        text = page.read_text()
-        head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
-        page.write_text(f"{head}{MARKS[0]}\n{report(result)}\n{MARKS[1]}{tail}")
+        pages.keep("cost", result)
+        pages.insert("cost", report(result), pages.DOCS / "performance.md")
 
 
 if __name__ == "__main__":

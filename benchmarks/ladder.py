@@ -18,11 +18,9 @@ import sys
 import time
 from pathlib import Path
 
+import pages
 from run import machine
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "ladder.json"
-MARKS = ("<!-- ladder begin -->", "<!-- ladder end -->")
 HELD_OUT = 10_000
 # n, d, L, features a point, labels a point: the shapes of the paper's Table 2, scaled.
 SHAPES = {
@@ -174,7 +172,7 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(rung(arguments.one) if arguments.one in SHAPES else globals()[arguments.one]()))
         return
-    rows = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else {}
+    rows = pages.kept("ladder").get("rows", {})
     for name in arguments.names:
         done = subprocess.run([sys.executable, __file__, "--one", name], stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
@@ -183,12 +181,8 @@ def main() -> None:
         rows[name] = json.loads(done.stdout.splitlines()[-1])
         print(table({name: rows[name]}), flush=True)
         if arguments.write:
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
-            page = HERE.parent / "docs" / "benchmarks.md"
-            text = page.read_text()
-            head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
-            page.write_text(f"{head}{MARKS[0]}\n{table(rows)}\n\nMeasured on: {machine()}.\n{MARKS[1]}{tail}")
+            pages.keep("ladder", {"machine": machine(), "rows": rows})
+            pages.insert("ladder", f"{table(rows)}\n\nMeasured on: {machine()}.")
 
 
 if __name__ == "__main__":

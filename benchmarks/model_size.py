@@ -16,6 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pages
 from run import machine, parts
 
 from neartag import presets, store
@@ -27,10 +28,8 @@ from neartag.x1.classifier import X1Classifier, rounded
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 
-HERE = Path(__file__).parent
 NAMES = ("bibtex", "eurlex4k-partial")
 MEASURES = ("P@1", "P@3", "P@5")
-MARKS = ("<!-- size begin -->", "<!-- size end -->")
 OPTIONS = (
     {},
     {"precision": "float16"},
@@ -137,13 +136,8 @@ def main() -> None:
         print(*table(fresh).splitlines()[2 if rows else 0 :], sep="\n", flush=True)
         rows += fresh
     if arguments.write:
-        (HERE / "results").mkdir(exist_ok=True)
-        result = {"machine": machine(), "rows": rows}
-        (HERE / "results" / "model_size.json").write_text(json.dumps(result, indent=1) + "\n")
-        page = HERE.parent / "docs" / "benchmarks.md"
-        text = page.read_text()
-        head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
-        page.write_text(f"{head}{MARKS[0]}\n{table(rows)}\n{MARKS[1]}{tail}")
+        pages.keep("model_size", {"machine": machine(), "rows": rows})
+        pages.insert("size", table(rows))
 
 
 if __name__ == "__main__":

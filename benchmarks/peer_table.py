@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
+import pages
 from peer_methods import METHODS
 
-MARKS = ("<!-- peers begin -->", "<!-- peers end -->")
 REFERENCE = "pecos"
 DISTURBED = 0.1  # cores used by other processes, from which on a run's times are in doubt
 BESIDE = ("read s", "first call s", "save s", "load s")
@@ -106,6 +106,4 @@ def write_page(result: dict, page: Path) -> None:
         lines += [f"{told}: {figure(result['first call s'])} s.", ""]
     tools = ", ".join(f"{package} {number}" for package, number in result["versions"].items())
     lines.append(f"Measured on: {result['machine']}; {result['threads']} threads; {tools}.")
-    text = page.read_text()
-    head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
-    page.write_text("\n".join([f"{head}{MARKS[0]}", *lines, f"{MARKS[1]}{tail}"]))
+    pages.insert("peers", "\n".join(lines), page)

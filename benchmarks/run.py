@@ -9,12 +9,13 @@ wall seconds stand beside them. --write replaces benchmarks/results/x1.json and 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import statistics
 import time
 from pathlib import Path
+
+import pages
 
 from neartag import presets
 from neartag.data import debian, registry
@@ -25,10 +26,8 @@ from neartag.metrics import evaluate
 from neartag.threads import available_cores
 from neartag.x1.classifier import X1Classifier
 
-HERE = Path(__file__).parent
 NAMES = ("bibtex", "delicious", "mediamill-rand", "eurlex4k-partial", "debian")
 MEASURES = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
-MARKS = ("<!-- x1 begin -->", "<!-- x1 end -->")
 
 
 def parts(name: str):
@@ -134,13 +133,8 @@ def main() -> None:
         print(*table(fresh).splitlines()[2 if rows else 0 :], sep="\n", flush=True)
         rows += fresh
     if arguments.write:
-        (HERE / "results").mkdir(exist_ok=True)
-        result = {"machine": machine(), "repeat": arguments.repeat, "rows": rows}
-        (HERE / "results" / "x1.json").write_text(json.dumps(result, indent=1) + "\n")
-        page = HERE.parent / "docs" / "benchmarks.md"
-        text = page.read_text()
-        head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
-        page.write_text(f"{head}{MARKS[0]}\n{table(rows)}\n\nMeasured on: {machine()}.\n{MARKS[1]}{tail}")
+        pages.keep("x1", {"machine": machine(), "repeat": arguments.repeat, "rows": rows})
+        pages.insert("x1", f"{table(rows)}\n\nMeasured on: {machine()}.")
 
 
 if __name__ == "__main__":

@@ -9,11 +9,10 @@ X1 alone stands the mix with neighbours by features, its share chosen by the pro
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from pathlib import Path
 
 import numpy as np
+import pages
 from run import machine
 from scipy.sparse import csr_matrix
 
@@ -23,8 +22,6 @@ from neartag.rows import as_rows, normalise
 from neartag.x1 import classifier, partition
 from neartag.x1.classifier import X1Classifier
 
-HERE = Path(__file__).parent
-MARKS = ("<!-- study begin -->", "<!-- study end -->")
 HELD_OUT, SEED = 5000, 5
 ONE = {"n_learners": 1, "n_clusters": 1}
 STUDY: list[tuple[str, dict]] = [
@@ -105,19 +102,15 @@ def main() -> None:
     order = np.random.default_rng(SEED).permutation(data.n_points)
     held, rest = np.sort(order[:HELD_OUT]), np.sort(order[HELD_OUT:])
     parts = data.X[rest], csr_matrix(data.Y)[rest], data.X[held], csr_matrix(data.Y)[held]
-    kept = HERE / "results" / "study.json"
-    known = {row["setting"]: row for row in json.loads(kept.read_text())["rows"]} if kept.exists() else {}
+    known = {row["setting"]: row for row in pages.kept("study").get("rows", [])}
     for name, settings in STUDY:
         if not arguments.names or name in arguments.names:
             known[name] = measure(name, settings, parts)
             print(table([known[name]]).splitlines()[-1], flush=True)
     rows = [known[name] for name, _ in STUDY if name in known]
     if arguments.write:
-        kept.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
-        page = HERE.parent / "docs" / "benchmarks.md"
-        text = page.read_text()
-        head, tail = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
-        page.write_text(f"{head}{MARKS[0]}\n{table(rows)}\n\nMeasured on: {machine()}.\n{MARKS[1]}{tail}")
+        pages.keep("study", {"machine": machine(), "rows": rows})
+        pages.insert("study", f"{table(rows)}\n\nMeasured on: {machine()}.")
 
 
 if __name__ == "__main__":

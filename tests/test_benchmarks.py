@@ -88,7 +88,7 @@ def test_changed_settings_or_code_are_measured_again(module):
 
 def test_a_run_that_fails_says_why_without_paths(module, monkeypatch):
     peers = module("peers")
-    ended = SimpleNamespace(returncode=3, stderr="…\nError: no file /home/somebody/data.txt\n")
+    ended = SimpleNamespace(returncode=3, stderr="…\nError: no file /some/where/data.txt\n")
     monkeypatch.setattr(peers.subprocess, "run", lambda *_, **__: ended)
     assert peers.start("toy", "knn", 2, 10) == {"failed": "ended with 3: Error: no file …/data.txt"}
 
@@ -155,7 +155,8 @@ def test_cost_measures_every_step_and_writes(toy, module, monkeypatch):
         monkeypatch.setattr(cost, peak, lambda *_: 1e9)
     monkeypatch.setattr(cost, "PARTITIONS", {"toy": (3,)})
     monkeypatch.setattr(cost, "compact", lambda rows: rows)  # the real sets are sparse, and stay so
-    monkeypatch.setattr(cost, "HERE", toy / "benchmarks")
+    monkeypatch.setattr(cost.pages, "RESULTS", toy / "benchmarks" / "results")
+    monkeypatch.setattr(cost.pages, "DOCS", toy / "docs")
     monkeypatch.setitem(cost.DEFAULTS, "embedding_dim", 10)
     (toy / "benchmarks").mkdir()
     (toy / "docs").mkdir()
@@ -171,3 +172,29 @@ def test_cost_measures_every_step_and_writes(toy, module, monkeypatch):
         assert page.read_text().endswith("\nafter\n")
         for step in ("partition into 3: means", "SVP: R·U, a step", f"regression ({solver})", "feature vote", "vote"):
             assert f"| {step}" in page.read_text()
+
+
+def test_pages_keep_what_stands_around_the_marks(tmp_path, module, monkeypatch):
+    pages = module("pages")
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- one begin -->\nold\n<!-- one end -->\nbetween\n<!-- two begin --><!-- two end -->\n")
+    pages.insert("two", "new", page)
+    pages.insert("one", "first", page)
+    pages.insert("one", "second", page)
+    wanted = (
+        "before\n<!-- one begin -->\nsecond\n<!-- one end -->\nbetween\n<!-- two begin -->\nnew\n<!-- two end -->\n"
+    )
+    assert page.read_text() == wanted
+    with pytest.raises(ValueError, match=r"page\.md has no marks for three"):
+        pages.insert("three", "text", page)
+    assert page.read_text() == wanted
+    monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
+    assert pages.kept("some") == {}
+    pages.keep("some", {"a": 1})
+    assert pages.kept("some") == {"a": 1}
+
+
+@pytest.mark.parametrize("name", ["x1", "peers", "study", "ladder", "size"])
+def test_every_benchmark_has_its_place_on_the_page(name, module):
+    text = module("pages").BENCHMARKS.read_text()
+    assert text.count(f"<!-- {name} begin -->") == text.count(f"<!-- {name} end -->") == 1

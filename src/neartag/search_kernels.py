@@ -42,6 +42,12 @@ def _largest(values, start, stop):  # noqa: ANN001
     return best
 
 
+@kernel(FLOAT(FLOAT, COUNT))
+def _worth(value, length):  # noqa: ANN001
+    """How much a feature weighs for the work that a list of this length makes."""
+    return np.float32(value * value / max(length, 1))
+
+
 @kernel(types.void(MATRIX, COUNT, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
 def row_top(similarities, first, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
     """The largest entries of each row, best first, ties to the lower column; −1 and −inf where the row is shorter.
@@ -156,11 +162,11 @@ def sparse_top(  # noqa: ANN201
             square += data[p] * data[p]
         taken, least = work, np.float32(-1.0)
         if skip > 0.0 and work > 2 * rescoring and square > 0.0:
-            # How much a feature weighs for the work it makes; the features below `least` are left out.
+            # The features worth less than `least` are left out.
             worth = np.empty(end - begin, np.float32)
             for p in range(begin, end):
                 length = t_indptr[indices[p] + 1] - t_indptr[indices[p]]
-                worth[p - begin] = data[p] * data[p] / max(length, 1)
+                worth[p - begin] = _worth(data[p], length)
             room = skip * skip * square
             order = np.argsort(worth)
             for place in range(len(order)):
@@ -185,7 +191,7 @@ def sparse_top(  # noqa: ANN201
             for p in range(begin, end):
                 feature, value = indices[p], data[p]
                 first, last = t_indptr[feature], t_indptr[feature + 1]
-                if pruned and np.float32(value * value / max(last - first, 1)) < least:
+                if pruned and _worth(value, last - first) < least:
                     continue
                 for q in range(first, last):
                     score[t_indices[q]] += value * t_data[q]
@@ -202,7 +208,7 @@ def sparse_top(  # noqa: ANN201
             for p in range(begin, end):
                 feature, value = indices[p], data[p]
                 first, last = t_indptr[feature], t_indptr[feature + 1]
-                if pruned and np.float32(value * value / max(last - first, 1)) < least:
+                if pruned and _worth(value, last - first) < least:
                     continue
                 for q in range(first, last):
                     row = t_indices[q]
