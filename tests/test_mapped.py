@@ -106,7 +106,7 @@ class TestArrays:
 
 class TestLimit:
     def test_is_a_share_of_the_memory_there_is_or_allowed(self, monkeypatch):
-        monkeypatch.setattr(mapped, "_computer_memory", lambda: 4000)
+        monkeypatch.setattr(mapped.memory, "of_computer", lambda: 4000)
         assert mapped.usual_limit() == 1000
         with mapped.within(400):
             assert mapped.usual_limit() == 100
@@ -117,17 +117,17 @@ class TestLimit:
         assert mapped.usual_limit() == 1000
 
     def test_is_none_where_nothing_is_known(self, monkeypatch):
-        monkeypatch.setattr(mapped, "_computer_memory", lambda: None)
+        monkeypatch.setattr(mapped.memory, "of_computer", lambda: None)
         assert mapped.usual_limit() == sys.maxsize
 
     @pytest.mark.skipif(not hasattr(os, "sysconf"), reason="this system does not tell")
     def test_a_container_has_what_it_is_given(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(mapped, "_CONTROL_GROUP", tmp_path / "absent")
-        whole = mapped._computer_memory()
+        monkeypatch.setattr(mapped.memory, "_CONTROL_GROUP", tmp_path / "absent")
+        whole = mapped.memory.of_computer()
         for content, wanted in (("1048576\n", 2**20), ("max\n", whole), (f"{2**62}\n", whole)):
             (tmp_path / "given").write_text(content)
-            monkeypatch.setattr(mapped, "_CONTROL_GROUP", tmp_path / "given")
-            assert mapped._computer_memory() == wanted
+            monkeypatch.setattr(mapped.memory, "_CONTROL_GROUP", tmp_path / "given")
+            assert mapped.memory.of_computer() == wanted
 
 
 class TestReaders:

@@ -14,10 +14,10 @@ from scipy.sparse import csr_matrix
 
 from contract import problem
 from neartag import store
+from neartag.precision import pack, round_to, unpack
 from neartag.rows import as_rows, normalise
 from neartag.x1 import classifier as module
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.precision import pack, round_to, unpack
 
 COMPACT = {"float16": np.float16, "int8": np.int8}
 SMALL = {"n_learners": 2, "n_clusters": 2, "embedding_dim": 16, "svp_neighbours": 20, "vote_neighbours": 10}

@@ -10,9 +10,10 @@ from joblib import parallel_config
 
 from neartag.data import synthetic
 from neartag.errors import ParameterError
+from neartag.parameters import parse_bytes
 from neartag.x1 import schedule
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.parameters import DEFAULTS, parse_bytes
+from neartag.x1.parameters import DEFAULTS
 from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
 
 SETTINGS = {**DEFAULTS, "embedding_dim": 50}
@@ -90,7 +91,7 @@ def test_training_obeys_the_limit(monkeypatch):
     settings.update(feature_share=0.2, vote_neighbours=20)
     with pytest.raises(ParameterError, match="max_memory leaves"):
         X1Classifier(**settings, max_memory="1KB").fit(data.X, data.Y)
-    monkeypatch.setattr(schedule, "memory_in_use", lambda: 0)
+    monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
     seen: list[int] = []
     monkeypatch.setattr("neartag.x1.classifier._parallel", lambda at_once, work: seen.append(at_once) or _run(work))
     free = X1Classifier(**settings).fit(data.X, data.Y).model_

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.errors import ParameterError
 from neartag.rows import as_rows, normalise
-from neartag.x1.validation import check_features, check_labels, check_training
+from neartag.validation import check_features, check_labels, check_training
 
 LARGE = float(np.finfo(np.float32).max)
 

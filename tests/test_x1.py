@@ -19,12 +19,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from contract import ClassifierContract, assert_well_formed, problem
 from neartag.data import synthetic
 from neartag.errors import ParameterError
+from neartag.parameters import Parameter
 from neartag.rows import as_rows, normalise
 from neartag.x1.classifier import PREDICTION, X1Classifier
 from neartag.x1.feature_vote import FeatureIndex
 from neartag.x1.learner import cluster_steps
 from neartag.x1.model import X1Model
-from neartag.x1.parameters import DEFAULTS, PARAMETERS, Parameter
+from neartag.x1.parameters import DEFAULTS, PARAMETERS
 
 SMALL = {"n_learners": 2, "n_clusters": 3, "embedding_dim": 16, "svp_neighbours": 20, "n_jobs": 1}
 

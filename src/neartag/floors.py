@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag import search_kernels
+from neartag import frequent, search_kernels
 from neartag.errors import ParameterError
 from neartag.rows import Rows, as_rows, normalise, parts, times, transpose
 from neartag.scoring import frequencies
@@ -25,11 +25,8 @@ VOTES = ("uniform", "similarity")
 def most_frequent(Y_train: csr_matrix, n: int, k: int) -> np.ndarray:
     """Return the k labels most frequent in training, the same for each of n points, (n, k)."""
     _check_positive(k=k)
-    frequency = frequencies(Y_train)
-    best = _by_frequency(frequency)[:k]
-    best = best[frequency[best] > 0]
-    row = np.concatenate([best, np.full(k - len(best), -1)])  # (k,)
-    return np.tile(row, (n, 1))
+    labels, _ = frequent.most_frequent(frequencies(Y_train), Y_train.shape[0], k)
+    return np.tile(labels, (n, 1))
 
 
 def knn_cosine(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from neartag.comparators.presets import CHOSEN
 from neartag.errors import ParameterError
 
 # Chosen on held-out fifths of the training data.
@@ -97,9 +98,11 @@ def names() -> tuple[str, ...]:
     return tuple(PRESETS)
 
 
-def get(name: str) -> dict[str, Any]:
-    """Return a copy of a preset's settings, by its name or that of its data set."""
+def get(name: str, method: str = "x1") -> dict[str, Any]:
+    """Return a copy of a preset's settings, by its name or that of its data set; X1's, or a comparator's."""
     key = _ALIASES.get(name, name)
-    if key not in PRESETS:
-        raise ParameterError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
-    return dict(PRESETS[key])
+    known = PRESETS if method == "x1" else CHOSEN[method]
+    if key not in known:
+        where = "" if method == "x1" else f" of {method}"
+        raise ParameterError(f"there is no preset {name!r}{where}; there are {', '.join(known) or 'none'}")
+    return dict(known[key])

@@ -318,3 +318,17 @@ def vote_top(indptr, indices, voters, weights, frequency, score, touched, out_id
         for slot in range(filled, wanted):
             out_ids[i, slot] = -1
             out_scores[i, slot] = 0.0
+
+
+@kernel(types.void(*SPARSE, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
+def sparse_row_top(indptr, indices, data, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+    """The largest stored entries of each row, best first, ties to the lower column; −1 and −inf where it has fewer."""
+    k = out_ids.shape[1]
+    for i in range(start, stop):
+        filled = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            if filled < k or data[p] > out_values[i, filled - 1]:
+                filled = _insert(data[p], indices[p], filled, out_ids[i], out_values[i])
+        for place in range(filled, k):
+            out_ids[i, place] = -1
+            out_values[i, place] = -np.inf

@@ -27,13 +27,14 @@ from typing import Any, BinaryIO, ClassVar, Protocol
 import numpy as np
 
 from neartag import __version__, tensors
+from neartag.comparators import METHODS
 from neartag.errors import ModelError, ParameterError
 from neartag.folder import Writer, digest, lock, open_files, refuse_foreign
 from neartag.manifest import PART_NAME, REMEDY, FeaturesEntry, File, Manifest, from_json
 
 __all__ = ["FEATURES", "KINDS", "Storable", "StorableFeatures", "StoredModel", "inspect", "load", "lock", "save"]
 
-KINDS = {"x1": "neartag.x1.model:X1Model"}
+KINDS = {method.name: method.model_path for method in METHODS.values()} | {"x1": "neartag.x1.model:X1Model"}
 FEATURES = {"tfidf": "neartag.features:TfidfFeatures"}
 
 

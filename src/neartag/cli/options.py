@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from neartag.errors import ParameterError
-from neartag.x1.parameters import PARAMETERS, Parameter
+from neartag.parameters import Parameter
+from neartag.x1.parameters import PARAMETERS
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]

@@ -52,7 +52,7 @@ def predict(
     """
     from neartag import store
     from neartag.cli.data import load_rows
-    from neartag.x1.validation import check_count
+    from neartag.validation import check_count
 
     check_count("-k", k)
     _refuse_own_files(target, source, model)
@@ -73,12 +73,10 @@ def predict(
 
 def predicted(model: Any, rows: Any, k: int, n_jobs: int, progress: Progress) -> Iterator[tuple[Any, Any]]:
     """Yield labels and scores of one batch of rows after another, as `predict_topk` gives them."""
-    from neartag.x1.model import BATCH
-
     with progress.start(rows.shape[0], "predicting"):
         # The model's own batches, so that the answers are those of one call for all rows, to the last bit.
-        for first in range(0, rows.shape[0], BATCH):
-            batch = rows[first : first + BATCH]
+        for first in range(0, rows.shape[0], model.batch_rows):
+            batch = rows[first : first + model.batch_rows]
             yield model.predict_topk(batch, k, n_jobs=n_jobs)
             progress.advance(batch.shape[0])
 

@@ -14,7 +14,7 @@ from neartag.cli.options import AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.sources import HELP
 from neartag.cli.usage import Usage
 from neartag.errors import ModelError
-from neartag.x1.parameters import parse_bytes
+from neartag.parameters import parse_bytes
 
 
 @with_parameters

@@ -8,7 +8,6 @@ an error, and not the death of the process.
 from __future__ import annotations
 
 import mmap
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,17 +18,17 @@ from typing import IO, Any
 
 import numpy as np
 
+from neartag import memory
 from neartag.errors import DataError
 
 MAPPED_SHARE = 1 / 4  # of memory: what is more is put into files, for training needs room beside the data
-_CONTROL_GROUP = "/sys/fs/cgroup/memory.max"  # how much a container may have
 _allowed: ContextVar[int | None] = ContextVar("allowed", default=None)
 
 
 @contextmanager
-def within(memory: int | None) -> Iterator[None]:
+def within(limit: int | None) -> Iterator[None]:
     """Let readers keep in memory no more than a share of so many bytes; None: of what the computer has."""
-    token = _allowed.set(memory)
+    token = _allowed.set(limit)
     try:
         yield
     finally:
@@ -38,7 +37,7 @@ def within(memory: int | None) -> Iterator[None]:
 
 def usual_limit() -> int:
     """Return the bytes of arrays from which on they are put into files: a share of the memory there is or allowed."""
-    known = [memory for memory in (_allowed.get(), _computer_memory()) if memory is not None]
+    known = [limit for limit in (_allowed.get(), memory.of_computer()) if limit is not None]
     return int(min(known) * MAPPED_SHARE) if known else sys.maxsize
 
 
@@ -132,14 +131,3 @@ def _owner(array: Any) -> Any:
     while isinstance(array, np.ndarray | memoryview):
         array = array.base if isinstance(array, np.ndarray) else array.obj
     return array
-
-
-def _computer_memory() -> int | None:
-    """Return the bytes of memory that the computer has, or the container may use; None where it is not told."""
-    known = []
-    try:
-        known.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        known.append(int(Path(_CONTROL_GROUP).read_text()))
-    except (AttributeError, ValueError, OSError):
-        pass  # no such system, no container, or one without a limit
-    return min((memory for memory in known if memory > 0), default=None)

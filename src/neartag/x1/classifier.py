@@ -11,25 +11,25 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from neartag import progress as progress_bars
+from neartag.estimator import LabelClassifier, describe, shown
+from neartag.parameters import MACHINE
+from neartag.precision import round_to
 from neartag.progress import Progress
 from neartag.rows import Rows, as_rows, normalise
 from neartag.threads import hold, resolve_jobs
+from neartag.validation import check_training
 from neartag.x1 import parameters
 from neartag.x1.feature_vote import FeatureIndex
 from neartag.x1.held_out import CHOICES, SMALL, choose, held_out_rows, left_to_us
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
-from neartag.x1.precision import round_to
 from neartag.x1.schedule import Machine, cluster_bytes, kept_bytes, plan
-from neartag.x1.validation import check_training
 
 
-class X1Classifier(ClassifierMixin, BaseEstimator):
+class X1Classifier(LabelClassifier):
     """Extreme multi-label classifier by local distance-preserving embeddings and a vote of nearest neighbours.
 
     Attributes
@@ -107,33 +107,17 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         `progress=True` shows a bar on a terminal and lines elsewhere.
         """
         settings = parameters.checked(self.get_params())
-        X, Y = check_training(X, Y)
+        X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
         settings.update(automatic(rows.shape[0], settings))
         machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])
-        settings = {name: value for name, value in settings.items() if name not in parameters.MACHINE}
-        if isinstance(progress, bool):
-            progress = progress_bars.choose("auto" if progress else "silent")
+        settings = {name: value for name, value in settings.items() if name not in MACHINE}
+        progress = shown(progress)
         _warn_of_oddities(rows.shape[0], settings["n_clusters"], Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with hold():
-            self.model_ = _trained(rows, Y, settings, machine, progress)
-        self.n_features_in_ = int(X.shape[1])
-        self.n_labels_ = int(Y.shape[1])
-        self.classes_ = np.arange(self.n_labels_)
+            self._learned(_trained(rows, Y, settings, machine, progress))
         return self
-
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best labels of each row, best first, and their vote shares, both (n, k); −1: no label left."""
-        return self._fitted().predict_topk(X, k, n_jobs=self.n_jobs)
-
-    def predict(self, X: Any) -> csr_matrix:
-        """Return the labels whose vote share is at least `threshold`, as an indicator CSR (n, L)."""
-        return self._fitted().predict(X, n_jobs=self.n_jobs)
-
-    def decision_function(self, X: Any) -> csr_matrix:
-        """Return the vote share of every label that has one, as CSR (n, L)."""
-        return self._fitted().decision_function(X, n_jobs=self.n_jobs)
 
     def _fitted(self) -> X1Model:
         check_is_fitted(self, "model_")
@@ -142,27 +126,8 @@ class X1Classifier(ClassifierMixin, BaseEstimator):
         # "auto" was settled in training.
         return self.model_.adjusted({name: value for name, value in changes.items() if value != "auto"})
 
-    def __sklearn_tags__(self) -> Any:
-        """Say what fits: sparse rows, and targets that are 0/1 matrices only."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.multi_label = True
-        return tags
 
-    def _more_tags(self) -> dict[str, Any]:
-        # scikit-learn before 1.6
-        return {"multioutput_only": True, "multilabel": True, "binary_only": True}
-
-
-# Described once, in the table that the command line reads too.
-X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + "".join(
-    f"\n    {each.name} : {each.describe()}, default {each.default!r}\n        {each.help}."
-    for each in parameters.PARAMETERS
-)
+X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe(parameters.PARAMETERS)
 
 # Clusters of fewer points on average hold nobody to vote.
 FEW_POINTS = 10

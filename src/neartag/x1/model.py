@@ -10,13 +10,15 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.arrays import get_rows, put_rows
+from neartag.frequent import by_frequency, most_frequent
 from neartag.rows import Rows, as_rows, dense, normalise
 from neartag.threads import hold, resolve_jobs
+from neartag.validation import check_count, check_features
 from neartag.x1.feature_vote import SHARPNESS, FeatureIndex
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.single import SinglePoint
-from neartag.x1.state import check_state, get_rows, put_rows
-from neartag.x1.validation import check_count, check_features
+from neartag.x1.state import check_state
 from neartag.x1.vote import vote, voter_weights
 
 # With fewer entries than this share other than zero, embedded points take less room as CSR.
@@ -52,6 +54,11 @@ class X1Model:
     def n_labels(self) -> int:
         """Number of labels, those never seen in training included."""
         return int(self.Y.shape[1])
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows answered at once."""
+        return BATCH
 
     @property
     def count(self) -> int:
@@ -94,7 +101,7 @@ class X1Model:
         and to less where a voter finds nobody near; a training point found by several stands once for each. −1 where
         there are fewer.
         """
-        rows = normalise(as_rows(check_features(X, self.n_features)))
+        rows = normalise(as_rows(check_features(X, self.n_features, "X1Classifier")))
         return self.voters(rows, self._threads(n_jobs))
 
     def predict_topk(self, X: object, k: int = 5, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
@@ -105,11 +112,11 @@ class X1Model:
         most frequent labels, scored by their frequency.
         """
         check_count("k", k)
-        checked = check_features(X, self.n_features)
+        checked = check_features(X, self.n_features, "X1Classifier")
         if checked.shape[0] == 1:
             answer = self.single.predict_topk(checked, k)
             if answer is None:
-                labels, scores = self._most_frequent(k)
+                labels, scores = most_frequent(self.frequency, self.n_points, k)
                 return labels[None], scores[None]
             return answer
         rows = as_rows(checked)
@@ -126,12 +133,12 @@ class X1Model:
             labels[part, :most], scores[part, :most] = found
         unheard = labels[:, 0] < 0
         if unheard.any():
-            labels[unheard], scores[unheard] = self._most_frequent(k)
+            labels[unheard], scores[unheard] = most_frequent(self.frequency, self.n_points, k)
         return labels, np.minimum(scores, 1.0)
 
     def decision_function(self, X: object, *, n_jobs: int | None = -1) -> csr_matrix:
         """Return the scores of every label that has a vote, as CSR (m, L)."""
-        rows = as_rows(check_features(X, self.n_features))
+        rows = as_rows(check_features(X, self.n_features, "X1Classifier"))
         threads = self._threads(n_jobs)
         labels = self.Y.astype(np.float64)
         blocks = [csr_matrix((0, self.n_labels))]
@@ -144,7 +151,7 @@ class X1Model:
             blocks.append(votes @ labels)  # (batch, L)
             unheard = np.flatnonzero(np.diff(blocks[-1].indptr) == 0)
             if len(unheard):
-                blocks[-1] = blocks[-1] + self._by_frequency(unheard, batch.shape[0])
+                blocks[-1] = blocks[-1] + by_frequency(self.frequency, self.n_points, unheard, batch.shape[0])
         scores = csr_matrix(sparse.vstack(blocks, format="csr"))
         scores.sort_indices()
         np.minimum(scores.data, 1.0, out=scores.data)
@@ -228,18 +235,3 @@ class X1Model:
 
     def _threads(self, n_jobs: int | None) -> int:
         return resolve_jobs(n_jobs)
-
-    def _most_frequent(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        order = np.lexsort((np.arange(self.n_labels), -self.frequency))[:k]
-        order = order[self.frequency[order] > 0]
-        labels, scores = np.full(k, -1, np.int32), np.zeros(k)
-        labels[: len(order)] = order
-        scores[: len(order)] = self.frequency[order] / max(1, self.Y.shape[0])
-        return labels, scores
-
-    def _by_frequency(self, empty: np.ndarray, height: int) -> csr_matrix:
-        """Scores of the rows on which nobody votes: each label's frequency. CSR (height, L), other rows empty."""
-        seen = np.flatnonzero(self.frequency)
-        shares = np.tile(self.frequency[seen] / max(1, self.Y.shape[0]), len(empty))
-        places = (np.repeat(empty, len(seen)), np.tile(seen, len(empty)))
-        return csr_matrix((shares, places), shape=(height, self.n_labels))

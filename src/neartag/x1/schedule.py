@@ -7,12 +7,13 @@ threads to itself, the others run side by side, and only as many as there is mem
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neartag import memory
 from neartag.errors import ParameterError
+from neartag.memory import in_words
 from neartag.x1.admm import cheapest_solver_for
 
 # Bytes for each point and neighbour while the label graph is made, and of the finished graph; measured.
@@ -34,7 +35,7 @@ class Machine:
 
     def room(self) -> int | None:
         """Return the bytes left for clusters at work; None: no limit."""
-        return None if self.memory is None else self.memory - memory_in_use()
+        return None if self.memory is None else self.memory - memory.in_use()
 
 
 @dataclass(frozen=True)
@@ -89,21 +90,3 @@ def plan(sizes: Sequence[int], needs: Sequence[int], jobs: int, room: int | None
             at_once = max(1, min(at_once, room // max(needs[task] for task in rest)))
         waves.append(Wave(rest, at_once, max(1, jobs // at_once)))
     return waves
-
-
-def in_words(count: int) -> str:
-    """Return bytes as people say them."""
-    for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count} bytes"
-
-
-def memory_in_use() -> int:
-    """Return the bytes that this process holds now, files mapped left out; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm") as file:
-            _, resident, shared, *_ = (int(word) for word in file.read().split())
-            return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0

@@ -13,7 +13,7 @@ from neartag.errors import ParameterError
 from neartag.rows import as_rows
 
 
-def check_features(X: Any, n_features: int | None = None, name: str = "X") -> Any:
+def check_features(X: Any, n_features: int | None = None, owner: str = "the classifier", name: str = "X") -> Any:
     """Return X as a 2-D array or CSR matrix of finite numbers with the expected number of columns."""
     if sparse.issparse(X):
         if X.dtype.kind == "c":
@@ -56,12 +56,12 @@ def check_features(X: Any, n_features: int | None = None, name: str = "X") -> An
             )
     if n_features is not None and matrix.shape[1] != n_features:
         raise ParameterError(
-            f"{name} has {matrix.shape[1]} features, but X1Classifier is expecting {n_features} features as input"
+            f"{name} has {matrix.shape[1]} features, but {owner} is expecting {n_features} features as input"
         )
     return matrix
 
 
-def check_training(X: Any, Y: Any) -> tuple[Any, csr_matrix]:
+def check_training(X: Any, Y: Any, owner: str = "the classifier") -> tuple[Any, csr_matrix]:
     """Return features and labels fit for training: a point and a feature at least, a 0/1 row of Y for each point."""
     X = check_features(X)
     if X.shape[0] == 0:
@@ -70,16 +70,16 @@ def check_training(X: Any, Y: Any) -> tuple[Any, csr_matrix]:
         )
     if X.shape[1] == 0:
         raise ParameterError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give features")
-    labels = check_labels(Y)
+    labels = check_labels(Y, owner)
     if labels.shape[0] != X.shape[0]:
         raise ParameterError(f"X has {X.shape[0]} points but Y has {labels.shape[0]}: give one label row a point")
     return X, labels
 
 
-def check_labels(Y: Any) -> csr_matrix:
+def check_labels(Y: Any, owner: str = "the classifier") -> csr_matrix:
     """Return Y as a CSR indicator of float32 ones with sorted rows; it shares the arrays of a Y that is so already."""
     if Y is None:
-        raise ParameterError("X1Classifier requires y to be passed, but the target y is None")
+        raise ParameterError(f"{owner} requires y to be passed, but the target y is None")
     if not sparse.issparse(Y):
         Y = _as_array(Y, "Y")
         if Y.ndim == 1 and Y.dtype.kind in "biuf":

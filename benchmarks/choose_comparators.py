@@ -1,0 +1,65 @@
+"""Choose a comparator's settings on a fifth of the training set, never on the test set.
+
+    python benchmarks/choose_comparators.py leml bibtex delicious … [--seed 7] [--folds 1] [--points 20000]
+
+Tries what grids.py names, and prints the best at the end by the sum of P@1, P@3 and P@5 on the held-out part (a mean
+over folds). What prediction alone uses is tried without training again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+
+import numpy as np
+from choose_presets import folds, training_data
+from grids import GRIDS
+
+from neartag import comparators
+from neartag.metrics import evaluate
+
+DATA = ["bibtex", "delicious", "mediamill-rand", "eurlex4k-partial"]
+
+
+def every(grid: dict) -> list[dict]:
+    """Return each combination of a grid's values."""
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def search(method: str, name: str, seed: int, count: int, points: int) -> list[tuple[dict, list[float]]]:
+    """Return settings and their P@1, P@3, P@5 and CPU seconds on the held-out part, the best first."""
+    X, Y, groups = training_data(name)
+    if points < X.shape[0]:
+        chosen = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:points])
+        X, Y, groups = X[chosen], Y[chosen], np.arange(points)
+    training, prediction = GRIDS[method].get(name, GRIDS[method].get("", ({}, {})))
+    found: dict[tuple, list] = {}
+    for train, held in folds(groups, count, seed):
+        for settings in every(training):
+            start = time.process_time()
+            classifier = comparators.get(method).classifier()(**settings).fit(X[train], Y[train])
+            seconds = time.process_time() - start
+            for changes in every(prediction):
+                labels, _ = classifier.set_params(**changes).predict_topk(X[held], 5)
+                scores = evaluate(labels, Y[held])
+                key = tuple({**settings, **changes}.items())
+                found.setdefault(key, []).append([scores["P@1"], scores["P@3"], scores["P@5"], seconds])
+                print(method, name, dict(key), *(f"{value:.2f}" for value in found[key][-1]), flush=True)
+    means = [(dict(key), np.mean(values, axis=0).tolist()) for key, values in found.items()]
+    return sorted(means, key=lambda each: -sum(each[1][:3]))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("method", choices=list(GRIDS))
+    parser.add_argument("names", nargs="*", default=DATA)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--folds", type=int, default=1)
+    parser.add_argument("--points", type=int, default=10**9, help="training points at most, drawn at random")
+    arguments = parser.parse_args()
+    for each in arguments.names:
+        best = search(arguments.method, each, arguments.seed, arguments.folds, arguments.points)
+        print(f"\n{arguments.method} on {each}: the best on the held-out part (mean of {arguments.folds} folds)")
+        for settings, values in best[:8]:
+            print(" / ".join(f"{value:.2f}" for value in values), settings, flush=True)
