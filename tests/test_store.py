@@ -542,14 +542,16 @@ models = [t.Fake(1, 50_000), t.Fake(2, 50_000)]
 folder, chance, seen, end = sys.argv[1], random.Random(0), [], time.monotonic() + 4
 store.save(models[0], folder)
 kills = 0
-while time.monotonic() < end and kills < 200:
+longest = 0.03  # seconds; on a busy machine more, until each of the two models was seen
+while (time.monotonic() < end and kills < 200) or (len(set(seen)) < 2 and time.monotonic() < end + 40):
     writer = os.fork()
     if writer == 0:
         number = 0
         while True:
             number += 1
             store.save(models[number % 2], folder)
-    time.sleep(chance.uniform(0, 0.03))
+    longest *= 1.02
+    time.sleep(chance.uniform(0, longest))
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)
     seen.append(t.whole(store.load(folder)))

@@ -332,3 +332,18 @@ def sparse_row_top(indptr, indices, data, out_ids, out_values, start, stop):  # 
         for place in range(filled, k):
             out_ids[i, place] = -1
             out_values[i, place] = -np.inf
+
+
+@kernel(types.void(*SPARSE, *SPARSE, COUNT, FLOAT[::1], ID[::1], POINTER))
+def append_columns(indptr, indices, data, new_indptr, new_indices, new_data, width, out_data, out_indices, out_indptr):  # noqa: ANN001, ANN201
+    """Fill the CSR matrix [A B] from A, `width` columns wide, and B, of as many rows; its row pointers are given."""
+    for row in range(len(indptr) - 1):
+        place = out_indptr[row]
+        for p in range(indptr[row], indptr[row + 1]):
+            out_indices[place] = indices[p]
+            out_data[place] = data[p]
+            place += 1
+        for p in range(new_indptr[row], new_indptr[row + 1]):
+            out_indices[place] = new_indices[p] + width
+            out_data[place] = new_data[p]
+            place += 1

@@ -60,7 +60,13 @@ class Cluster:
         # A point that the regressors send to zero is near nobody: no vote is better than an arbitrary one.
         lost = squares == 0
         ids[lost], near[lost] = -1, -np.inf
-        return np.where(ids >= 0, self.members[ids], -1).astype(np.int32), near, np.sqrt(squares).astype(np.float32)
+        return self.rows_of(ids), near, np.sqrt(squares).astype(np.float32)
+
+    def rows_of(self, places: np.ndarray) -> np.ndarray:
+        """Return the training rows of members given by their places; −1 stays."""
+        if not len(self.members):  # all were forgotten
+            return np.full(places.shape, -1, np.int32)
+        return np.where(places >= 0, self.members[places], -1).astype(np.int32)
 
 
 @dataclass
@@ -105,8 +111,9 @@ class Learner:
         of some cluster already stays where he is.
         """
         present = np.concatenate([cluster.members for cluster in self.clusters])
-        new = ~np.isin(members, present)
-        X, members = X[new], members[new]
+        if len(present) and len(members) and members.min() <= present.max():
+            new = ~np.isin(members, present)
+            X, members = X[new], members[new]
         routes = route(X, self.centroids, 1, threads)[:, 0]
         clusters = []
         for number, cluster in enumerate(self.clusters):

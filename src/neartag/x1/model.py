@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -39,11 +39,15 @@ class X1Model:
     learners: list[Learner]
     index: FeatureIndex | None = None  # of the training rows, where features have a share of the vote
     frequency: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (L,) points that have each label
+    added: np.ndarray = field(default_factory=lambda: np.empty(0, bool))  # (n,) which points came after training
+    forgotten: int = 0  # points that were trained on and are no longer there
 
     def __post_init__(self) -> None:
         """Count the labels unless they are counted already: ties and rows without features are decided by it."""
         if len(self.frequency) != self.Y.shape[1]:
             self.frequency = np.bincount(self.Y.indices, minlength=self.Y.shape[1]).astype(np.int64, copy=False)
+        if len(self.added) != self.n_points:
+            self.added = np.zeros(self.n_points, bool)
 
     @property
     def n_points(self) -> int:
@@ -77,7 +81,7 @@ class X1Model:
             return self
         last: X1Model | None = self.__dict__.get("_adjusted")  # kept: one point at a time, making it anew would cost
         if last is None or last.settings != settings:
-            last = X1Model(settings, self.n_features, self.Y, self.learners, self.index, self.frequency)
+            last = replace(self, settings=settings)
             self.__dict__["_adjusted"] = last
         return last
 
@@ -167,9 +171,11 @@ class X1Model:
     def to_state(self) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
         """Return settings as JSON types, and arrays by part: one part a learner, one for the labels."""
         settings = {"parameters": self.settings, "n_features": self.n_features, "n_labels": self.n_labels}
-        settings["n_learners"] = len(self.learners)
+        settings |= {"n_learners": len(self.learners), "forgotten": self.forgotten}
         precision = self.settings["precision"]
         parts = {"labels": {"indptr": self.Y.indptr.astype(np.int64), "indices": self.Y.indices.astype(np.int32)}}
+        if self.added.any():
+            parts["labels"]["added"] = self.added.astype(np.uint8)
         for number, learner in enumerate(self.learners):
             arrays: dict[str, np.ndarray] = {}
             put_rows(arrays, "centroids", learner.centroids)
@@ -213,7 +219,9 @@ class X1Model:
             ]
             learners.append(Learner(get_rows(arrays, "centroids"), clusters))
         index = FeatureIndex(get_rows(parts["index"], "postings")) if "index" in parts else None
-        return cls(parameters, settings["n_features"], Y, learners, index)
+        added = labels["added"].astype(bool) if "added" in labels else np.zeros(n, bool)
+        forgotten = settings.get("forgotten", 0)
+        return cls(parameters, settings["n_features"], Y, learners, index, added=added, forgotten=forgotten)
 
     def voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return who votes on each unit row and with what share (m, voters)."""

@@ -151,4 +151,4 @@ def _nearest(cluster: Cluster, point: Point, distance: str, count: int) -> tuple
     search_kernels.row_top(products, 0, ids, near, 0, 1)
     if distance == "euclidean":
         near += np.float32(1 - square / 2)
-    return np.where(ids >= 0, cluster.members[ids], -1).astype(np.int32), near, float(np.sqrt(square))
+    return cluster.rows_of(ids), near, float(np.sqrt(square))

@@ -24,6 +24,11 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
     labels = parts["labels"]
     n = len(labels["indptr"]) - 1
     check_pointers("labels", labels["indptr"], labels["indices"], n_labels)
+    if "added" in labels:
+        added = labels["added"]
+        require(added.dtype == np.uint8 and added.shape == (n,), "what was added is not told of every point")
+    forgotten = settings.get("forgotten", 0)
+    require(type(forgotten) is int and forgotten >= 0, "forgotten is not a number of points")
     if "index" in parts:
         dense = "postings" in parts["index"]
         check_rows(parts["index"], "postings", *((n, n_features) if dense else (n_features, n)))
@@ -36,7 +41,6 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
         for c in range(len(levels)):
             members, width = arrays[f"{c}.members"], width_of(arrays, f"{c}.weights")
             require(members.dtype == np.int32 and members.ndim == 1, f"members of cluster {c} are not row numbers")
-            require(len(members) > 0, f"cluster {c} has no points")
             require(within(members, n), f"members of cluster {c} are not training points")
             require(arrays[f"{c}.history"].ndim == 1, f"cluster {c} has no history of SVP")
             precision = checked["precision"]

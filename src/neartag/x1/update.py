@@ -1,0 +1,153 @@
+"""Points added to a fitted model, and points forgotten, without training again.
+
+A point is added as a new point is predicted: routed to its cluster, embedded by what that has learned, and then it
+votes. What is forgotten loses its features, embedding and votes; the regressors keep what they learned from it. Both
+give a new model: after any of them, predictions are those of a model with the same regressors whose stored points are
+exactly that set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag import search_kernels
+from neartag.rows import Rows, dense, parts
+from neartag.x1.feature_vote import FeatureIndex
+from neartag.x1.learner import Cluster, Learner
+from neartag.x1.model import X1Model
+
+# Points looked at to tell how well the embeddings fit them.
+SAMPLE = 200
+# A retrain is advised when this share of the points was added, or of the trained ones forgotten, or when added points
+# fit so many times worse than trained ones.
+LARGEST_SHARE, LARGEST_RATIO = 0.2, 1.25
+
+
+def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
+    """Return the model with more points: unit rows (m, d) and their labels (m, L or more, where there are new ones)."""
+    n, m = model.n_points, rows.shape[0]
+    members = np.arange(n, n + m)
+    distance = model.settings["vote_distance"]
+    learners = [learner.joined_by(rows, members, distance, threads) for learner in model.learners]
+    old = csr_matrix((model.Y.data, model.Y.indices, model.Y.indptr), shape=(n, Y.shape[1]))
+    stacked = csr_matrix(sparse.vstack([old, Y.astype(np.float32)], format="csr"))
+    index = None if model.index is None else _longer(model.index, rows)
+    added = np.concatenate([model.added, np.ones(m, bool)])
+    return replace(model, Y=stacked, learners=learners, index=index, frequency=_none(), added=added)
+
+
+def forget(model: X1Model, gone: np.ndarray) -> X1Model:
+    """Return the model without some points, gone (n,) bool; the others keep their order and are numbered anew."""
+    kept = ~gone
+    number = np.cumsum(kept, dtype=np.int32) - 1
+    learners = [
+        Learner(learner.centroids, [_fewer(cluster, kept, number) for cluster in learner.clusters])
+        for learner in model.learners
+    ]
+    return replace(
+        model,
+        Y=model.Y[kept],
+        learners=learners,
+        index=None if model.index is None else _shorter(model.index, kept, number),
+        frequency=_none(),
+        added=model.added[kept],
+        forgotten=model.forgotten + int((gone & ~model.added).sum()),
+    )
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far a model has moved from what it was trained on."""
+
+    points: int
+    added: int  # of the points
+    forgotten: int  # points that the regressors have seen and that are no longer there
+    error_trained: float | None  # mean reconstruction error of trained points, and of added ones; None without labels
+    error_added: float | None
+
+    @property
+    def retrain(self) -> str:
+        """Why training again is advised, "" where it is not."""
+        reasons = []
+        if self.added > LARGEST_SHARE * max(1, self.points):
+            reasons.append(f"{self.added} of {self.points} points were added")
+        if self.forgotten > LARGEST_SHARE * max(1, self.points - self.added + self.forgotten):
+            reasons.append(f"{self.forgotten} points that it learned from are forgotten")
+        if self.error_trained and self.error_added and self.error_added > LARGEST_RATIO * self.error_trained:
+            reasons.append(f"added points fit {self.error_added / self.error_trained:.1f} times worse")
+        return "; ".join(reasons)
+
+
+def drift(model: X1Model, seed: int = 0) -> Drift:
+    """Return how many points were added and forgotten, and how well a sample of old and new ones is embedded."""
+    errors = [reconstruction_error(model, np.flatnonzero(which), seed) for which in (~model.added, model.added)]
+    return Drift(model.n_points, int(model.added.sum()), model.forgotten, *errors)
+
+
+def reconstruction_error(model: X1Model, rows: np.ndarray, seed: int = 0) -> float | None:
+    """Return how badly embeddings tell the label similarities of these points, a mean over a sample of them.
+
+    For each: its most similar points by labels in its cluster, as many as SVP preserves, and the squared difference of
+    the two cosines, by labels and by embedding, as a share of the squared cosine by labels. 0 is perfect, 1 as bad as
+    knowing nothing. None where no point has labels.
+    """
+    labelled = rows[np.diff(model.Y.indptr)[rows] > 0]
+    if not len(labelled):
+        return None
+    chosen = np.random.default_rng(seed).permutation(labelled)[:SAMPLE]
+    lengths = np.sqrt(np.maximum(np.diff(model.Y.indptr), 1)).astype(np.float32)
+    unit = sparse.diags(1 / lengths).tocsr() @ model.Y  # label rows of unit length
+    wrong, whole = 0.0, 0.0
+    for cluster in model.learners[0].clusters:
+        places = np.flatnonzero(np.isin(cluster.members, chosen))
+        if not len(places):
+            continue
+        by_labels = dense(csr_matrix(unit[cluster.members[places]] @ unit[cluster.members].T))  # (sample, N)
+        points = cluster.points / np.maximum(np.linalg.norm(cluster.points, axis=1, keepdims=True), 1e-12)
+        by_points = points[places] @ points.T  # (sample, N)
+        count = min(model.settings["svp_neighbours"], by_labels.shape[1])
+        near = np.argpartition(-by_labels, count - 1, axis=1)[:, :count]
+        wanted, found = (np.take_along_axis(each, near, axis=1) for each in (by_labels, by_points))
+        wrong += float(((wanted - found) ** 2)[wanted > 0].sum())
+        whole += float((wanted**2).sum())
+    return wrong / whole if whole > 0 else None
+
+
+def _longer(index: FeatureIndex, rows: Rows) -> FeatureIndex:
+    """Return the index of the old rows with new ones after them."""
+    if not sparse.issparse(index.postings):
+        return FeatureIndex(np.vstack([index.postings, dense(rows)]))
+    (d, n), m = index.postings.shape, rows.shape[0]
+    new = csr_matrix(csr_matrix(rows).T.tocsr())  # (d, m)
+    old = parts(index.postings)
+    pointer = old[0] + new.indptr
+    pieces = np.empty(pointer[-1], np.float32), np.empty(pointer[-1], np.int32), pointer
+    search_kernels.append_columns(*old, *parts(new), n, *pieces)
+    return FeatureIndex(csr_matrix(pieces, shape=(d, n + m)))
+
+
+def _shorter(index: FeatureIndex, kept: np.ndarray, number: np.ndarray) -> FeatureIndex:
+    """Return the index without some rows."""
+    postings = index.postings
+    if not sparse.issparse(postings):
+        return FeatureIndex(np.ascontiguousarray(postings[kept]))
+    stays = kept[postings.indices]
+    pointer = np.concatenate([[0], np.cumsum(stays)])[postings.indptr]
+    pieces = postings.data[stays], number[postings.indices[stays]], pointer
+    return FeatureIndex(csr_matrix(pieces, shape=(postings.shape[0], int(kept.sum()))))
+
+
+def _fewer(cluster: Cluster, kept: np.ndarray, number: np.ndarray) -> Cluster:
+    stays = kept[cluster.members]
+    if stays.all() and np.array_equal(number[cluster.members], cluster.members):
+        return cluster
+    points = np.ascontiguousarray(cluster.points[stays])
+    return replace(cluster, members=number[cluster.members[stays]], points=points)
+
+
+def _none() -> np.ndarray:
+    return np.empty(0, np.int64)  # frequencies to be counted anew
