@@ -123,7 +123,17 @@ def test_file_names_and_manifest(tmp_path):
     assert {entry["name"] for entry in listed} | {"model.json", LOCK} == set(contents(tmp_path))
     for entry in listed:
         assert entry["name"].split(".")[1] == entry["sha256"][:16]
-    assert document["format_version"] == 1
+    assert document["format_version"] == 2
+
+
+def test_a_folder_of_the_first_format_is_read(tmp_path):
+    save_full(tmp_path)
+    document = json.loads((tmp_path / "model.json").read_bytes())
+    document["format_version"] = 1
+    for name in ("texts", "added", "extras"):
+        del document[name]
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    assert whole(store.load(tmp_path)) == 1
 
 
 def test_same_model_same_bytes(tmp_path):
@@ -366,7 +376,7 @@ def edit(folder: Path, path: list[str], value: Any) -> None:
     ("path", "value", "words"),
     [
         (["format"], "other", "is not neartag's"),
-        (["format_version"], 2, r"written by neartag '0\..*', format 2: upgrade"),
+        (["format_version"], 3, r"written by neartag '0\..*', format 3: upgrade"),
         (["format_version"], 0, "no format 0"),
         (["format_version"], "1", "'format_version' is missing or not of type int"),
         (["format_version"], True, "'format_version'"),
@@ -388,6 +398,12 @@ def edit(folder: Path, path: list[str], value: Any) -> None:
         (["parts", "model", "name"], "model.0123456789abcdef.json", "is not a name of a file"),
         (["label_names", "name"], "..", "is not a name of a file"),
         (["label_names"], [], "'label_names'"),
+        (["texts"], 3, "'texts'"),
+        (["added"], {}, "'added'"),
+        (["added"], [3], "'added'"),
+        (["added"], [{"points": 1}], "'file'"),
+        (["added"], [{"points": -1, "file": {}}], "cannot be -1"),
+        (["extras"], [], "'extras'"),
     ],
 )
 def test_a_wrong_manifest_is_explained(tmp_path, path, value, words):
@@ -658,7 +674,7 @@ from neartag import store
 store.KINDS["fake"] = "tiny_kind:Tiny"
 store.load(sys.argv[1])
 names = {name.split(".")[0] for name in sys.modules} | {name for name in sys.modules if name.startswith("neartag")}
-unwanted = names & {"sklearn", "scipy", "numba", "rich", "neartag.x1", "neartag.features"}
+unwanted = names & {"sklearn", "scipy", "numba", "rich", "neartag.x1.model", "neartag.features"}
 assert not unwanted, unwanted
 """
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "model"), str(tmp_path)], check=True, timeout=60)

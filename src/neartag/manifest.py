@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,7 +13,8 @@ from neartag import __version__
 from neartag.errors import ModelError
 
 FORMAT = "neartag-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+OLDEST_VERSION = 1  # which has no texts, nothing added and no extras
 MANIFEST = "model.json"
 MANIFEST_LIMIT = 64 * 2**20  # bytes; far more than settings need, so that a wrong file does not fill the memory
 HASH_DIGITS = 16  # of SHA-256: short to read, and two contents never share them by chance
@@ -46,6 +47,14 @@ class FeaturesEntry:
 
 
 @dataclass(frozen=True)
+class AddedEntry:
+    """Documents added after training, as model.json lists them."""
+
+    file: File
+    points: int
+
+
+@dataclass(frozen=True)
 class Manifest:
     """The content of model.json."""
 
@@ -55,13 +64,22 @@ class Manifest:
     features: FeaturesEntry | None = None
     label_names: File | None = None
     point_names: File | None = None
+    texts: File | None = None
+    added: tuple[AddedEntry, ...] = ()
+    extras: dict[str, Any] = field(default_factory=dict)  # small things that go with the model, by name
     neartag_version: str = __version__
 
     @property
     def files(self) -> list[File]:
         """Every file that the model needs."""
+        return [*self.trained, *(entry.file for entry in self.added)]
+
+    @property
+    def trained(self) -> list[File]:
+        """The files that adding documents leaves as they are."""
         features = [] if self.features is None else [self.features.settings, self.features.arrays]
-        return [*self.parts.values(), *features, *(file for file in (self.label_names, self.point_names) if file)]
+        others = (file for file in (self.label_names, self.point_names, self.texts) if file)
+        return [*self.parts.values(), *features, *others]
 
     @property
     def info(self) -> dict[str, Any]:
@@ -74,6 +92,9 @@ class Manifest:
             "features": None if self.features is None else self.features.kind,
             "label_names": self.label_names is not None,
             "point_names": self.point_names is not None,
+            "texts": self.texts is not None,
+            "added": sum(entry.points for entry in self.added),
+            "extras": self.extras,
             "files": {file.name: file.bytes for file in self.files},
             "bytes": sum(file.bytes for file in self.files),
         }
@@ -97,6 +118,9 @@ class Manifest:
             },
             "label_names": None if self.label_names is None else self.label_names.to_json(),
             "point_names": None if self.point_names is None else self.point_names.to_json(),
+            "texts": None if self.texts is None else self.texts.to_json(),
+            "added": [{"file": entry.file.to_json(), "points": entry.points} for entry in self.added],
+            "extras": self.extras,
         }
 
 
@@ -142,7 +166,7 @@ def parse(document: dict[str, Any], path: Path) -> Manifest:
     written_by = _field(document, "neartag_version", str, path)
     if version > FORMAT_VERSION:
         raise ModelError(f"{path.parent} was written by neartag {written_by!r}, format {version}: upgrade neartag")
-    if version != FORMAT_VERSION:
+    if version < OLDEST_VERSION:
         raise ModelError(f"{path}: there is no format {version}: {REMEDY}")
     features = document.get("features")
     if features is not None:
@@ -160,8 +184,19 @@ def parse(document: dict[str, Any], path: Path) -> Manifest:
         features=features,
         label_names=_file(document, "label_names", "json", path) if document.get("label_names") is not None else None,
         point_names=_file(document, "point_names", "json", path) if document.get("point_names") is not None else None,
+        texts=_file(document, "texts", "safetensors", path) if document.get("texts") is not None else None,
+        added=tuple(_added(entry, path) for entry in _field({"added": [], **document}, "added", list, path)),
+        extras=_field({"extras": {}, **document}, "extras", dict, path),
         neartag_version=written_by,
     )
+
+
+def _added(entry: Any, path: Path) -> AddedEntry:
+    entry = _field({"added": entry}, "added", dict, path)
+    points = _field(entry, "points", int, path)
+    if points < 0:
+        raise ModelError(f"{path}: documents added cannot be {points}: {REMEDY}")
+    return AddedEntry(_file(entry, "file", "safetensors", path), points)
 
 
 def _file(document: dict[str, Any], name: str, suffix: str, path: Path) -> File:

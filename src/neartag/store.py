@@ -2,6 +2,8 @@
 
     model.json                  format version, kind, settings; name, size and SHA-256 of each other file
     <part>.<hash>.safetensors   arrays, one file a part: model, learner-000, …, features
+    texts.<hash>.safetensors    the training documents' texts
+    added.<hash>.safetensors    documents added after training (segments.py)
     <what>.<hash>.json          what else there is: features (their settings), label-names, point-names
     .lock                       held by whoever saves
 
@@ -18,11 +20,11 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol
 
 import numpy as np
 
@@ -30,11 +32,16 @@ from neartag import __version__, tensors
 from neartag.comparators import METHODS
 from neartag.errors import ModelError, ParameterError
 from neartag.folder import Writer, digest, lock, open_files, refuse_foreign
-from neartag.manifest import PART_NAME, REMEDY, FeaturesEntry, File, Manifest, from_json
+from neartag.manifest import PART_NAME, REMEDY, AddedEntry, FeaturesEntry, File, Manifest, from_json
+from neartag.texts import Texts
+
+if TYPE_CHECKING:
+    from neartag.segments import Segment  # which needs scipy: imported only where something was added
 
 __all__ = ["FEATURES", "KINDS", "Storable", "StorableFeatures", "StoredModel", "inspect", "load", "lock", "save"]
 
 KINDS = {method.name: method.model_path for method in METHODS.values()} | {"x1": "neartag.x1.model:X1Model"}
+UPDATES = {"x1": "neartag.x1.update"}  # kinds whose points may be added and forgotten: the module that does it
 FEATURES = {"tfidf": "neartag.features:TfidfFeatures"}
 
 
@@ -64,15 +71,26 @@ class StorableFeatures(Protocol):
         """Return the features whose state this is; the arrays are read-only."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class StoredModel:
-    """What a model folder holds."""
+    """What a model folder holds: what was trained, and what was added since."""
 
     model: Any
     label_names: list[str] | None
     point_names: list[str] | None
     features: Any
     info: dict[str, Any]
+    texts: Texts | None = None  # of the points
+    extras: dict[str, Any] = field(default_factory=dict)  # small things that go with the model, by name
+    manifest: Manifest | None = None  # as it was read
+
+    def with_segment(self, segment: Segment) -> StoredModel:
+        """Return what the folder holds once these documents are added; nothing is written."""
+        model = updates(self.model).add(self.model, segment.rows, segment.Y)
+        labels = [*(self.label_names or []), *segment.new_labels]
+        points = None if self.point_names is None else [*self.point_names, *segment.ids]
+        both = None if self.texts is None or segment.texts is None else self.texts.followed_by(segment.texts)
+        return replace(self, model=model, label_names=labels, point_names=points, texts=both)
 
 
 def save(
@@ -82,15 +100,21 @@ def save(
     label_names: Iterable[str] | None = None,
     point_names: Iterable[str] | None = None,
     features: StorableFeatures | None = None,
-) -> None:
-    """Store the model in the folder in place of the one there; whatever goes wrong, the folder holds one of the two."""
+    texts: Texts | None = None,
+    extras: dict[str, Any] | None = None,
+    locked: bool = False,
+) -> Manifest:
+    """Store the model in the folder in place of the one there; whatever goes wrong, the folder holds one of the two.
+
+    `locked`: the caller holds the folder's lock already.
+    """
     place = Path(folder)
     model = getattr(model, "model_", model)  # a fitted estimator is saved as what it learned
     if not hasattr(model, "kind"):
         raise ParameterError(f"{type(model).__name__} cannot be saved: give a fitted classifier or its model_")
     _known(KINDS, model.kind, "kind")
     labels, points = _listed(label_names, "label_names"), _listed(point_names, "point_names")
-    wrong = _miscounted(model, labels, points)
+    wrong = _miscounted(model, labels, points, texts)
     if wrong:
         raise ParameterError(f"the model cannot be saved with these names, {wrong}")
     settings, parts = model.to_state()
@@ -102,7 +126,7 @@ def save(
     try:
         refuse_foreign(place)
         place.mkdir(parents=True, exist_ok=True)
-        with lock(place), Writer(place) as writer:
+        with nullcontext() if locked else lock(place), Writer(place) as writer:
             files = {part: writer.add(part, "safetensors", tensors.pack(parts[part], part)) for part in parts}
             named = {stem: writer.add(stem, "json", [text]) for stem, text in names.items()}
             manifest = Manifest(
@@ -112,11 +136,43 @@ def save(
                 features=None if features is None else _add_features(features, writer),
                 label_names=named.get("label-names"),
                 point_names=named.get("point-names"),
+                texts=None if texts is None else writer.add("texts", "safetensors", _packed(texts)),
+                extras=extras or {},
             )
             document = _json(manifest.to_json(), f"the settings of {model.kind!r}", indent=2)
             writer.switch(document, manifest.files)
     except OSError as error:
         raise ModelError(f"cannot save the model in {place}, {error}: mend that and save it again") from error
+    return manifest
+
+
+def append(folder: str | os.PathLike[str], segment: Segment, manifest: Manifest) -> Manifest:
+    """Add documents to the folder, whose manifest this is, under its lock; crash-safe as saving is.
+
+    A segment no larger than the new one becomes one with it, and so on: there are never many, and a document is written
+    a few times only, however many are added one by one.
+    """
+    from neartag.segments import merged
+
+    place = Path(folder)
+    kept = list(manifest.added)
+    parts = [segment]
+    while kept and kept[-1].points <= sum(map(len, parts)):
+        with ExitStack() as stack:
+            _, handles = open_files(place, stack)
+            file = kept.pop().file
+            arrays = _content(handles[file.name], place, file, True)
+            # Only the features are needed to read the rest, and those are the model's.
+            parts.insert(0, _segment(arrays, int(manifest.settings["n_features"]), place))
+    whole = merged(parts)
+    try:
+        with Writer(place) as writer:
+            file = writer.add("added", "safetensors", tensors.pack(whole.to_arrays(), "added"))
+            fresh = replace(manifest, added=(*kept, AddedEntry(file, len(whole))), neartag_version=__version__)
+            writer.switch(_json(fresh.to_json(), "model.json", indent=2), fresh.files)
+    except OSError as error:
+        raise ModelError(f"cannot add to the model in {place}, {error}: mend that and add again") from error
+    return fresh
 
 
 def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
@@ -127,6 +183,12 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
         model_class = _known(KINDS, manifest.kind, "kind")
         features_class = _known(FEATURES, manifest.features.kind, "kind of features") if manifest.features else None
         contents = {file.name: _content(handles[file.name], place, file, verify) for file in manifest.files}
+    return _assembled(manifest, contents, place, model_class, features_class)
+
+
+def _assembled(
+    manifest: Manifest, contents: dict[str, Any], place: Path, model_class: Any, features_class: Any
+) -> StoredModel:
     parts = {part: contents[file.name] for part, file in manifest.parts.items()}
     entry, features = manifest.features, None
     if entry is not None:
@@ -134,10 +196,80 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
     model = _rebuild(model_class, manifest.settings, parts, place)
     labels = _strings(contents, manifest.label_names, place)
     points = _strings(contents, manifest.point_names, place)
-    wrong = _miscounted(model, labels, points)
+    texts = None
+    if manifest.texts is not None:
+        arrays = contents[manifest.texts.name]
+        texts = _checked(lambda: Texts.from_arrays(arrays["content"], arrays["ends"]), "the texts", place)
+    wrong = _miscounted(model, labels, points, texts)
     if wrong:
         raise ModelError(f"{place} is damaged, {wrong}: copy or save the model again")
-    return StoredModel(model=model, label_names=labels, point_names=points, features=features, info=manifest.info)
+    stored = StoredModel(model, labels, points, features, manifest.info, texts, manifest.extras, manifest)
+    if not manifest.added:
+        return stored
+    return with_added(stored, [contents[entry.file.name] for entry in manifest.added], place)
+
+
+def with_added(stored: StoredModel, segments: Sequence[dict[str, np.ndarray]], place: Path) -> StoredModel:
+    """Return the model with the documents of these segments, given as the arrays of their files."""
+    from neartag.segments import merged
+
+    read = [_segment(arrays, stored.model.n_features, place) for arrays in segments]
+    width = stored.model.n_labels
+    for each in read:
+        width += len(each.new_labels)
+        if each.Y.shape[1] != width:
+            raise ModelError(
+                f"{place} is damaged, added documents have {each.Y.shape[1]} labels, not {width}: {REMEDY}"
+            )
+    return _checked(lambda: stored.with_segment(merged(read)), "what was added", place)
+
+
+def with_more(stored: StoredModel, segments: Sequence[dict[str, np.ndarray]], skip: int, place: Path) -> StoredModel:
+    """Return the model with the documents of these segments but the first `skip`, which it has already."""
+    from neartag.segments import merged
+
+    if not segments:
+        return stored
+    read = [_segment(arrays, stored.model.n_features, place) for arrays in segments]
+    return _checked(
+        lambda: stored.with_segment(merged(read).after(skip, stored.model.n_labels)), "what was added", place
+    )
+
+
+def read_added(folder: str | os.PathLike[str], files: Sequence[File]) -> list[dict[str, np.ndarray]]:
+    """Return the arrays of segments by their entries in the manifest; FileNotFoundError where one is gone by now."""
+    found = []
+    for file in files:
+        with (Path(folder) / file.name).open("rb") as handle:
+            found.append(_content(handle, Path(folder), file, True))
+    return found
+
+
+def updates(model: Any) -> Any:
+    """Return the module that adds points to a model and forgets them."""
+    kind = getattr(model, "kind", "")
+    if kind not in UPDATES:
+        raise ModelError(f"documents cannot be added to a model of kind {kind!r}, only to {', '.join(UPDATES)}")
+    return importlib.import_module(UPDATES[kind])
+
+
+def _segment(arrays: dict[str, np.ndarray], n_features: int, place: Path) -> Segment:
+    from neartag.segments import Segment
+
+    return _checked(lambda: Segment.from_arrays(arrays, n_features), "what was added", place)
+
+
+def _checked(made: Callable[[], Any], what: str, place: Path) -> Any:
+    try:
+        return made()
+    except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ModelError(f"{place}: {what} cannot be read ({reason}): {REMEDY}") from error
+
+
+def _packed(texts: Texts) -> Iterator[bytes | memoryview]:
+    content, ends = texts.to_arrays()
+    return tensors.pack({"content": content, "ends": ends}, "texts")
 
 
 def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -147,12 +279,17 @@ def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:
         return manifest.info
 
 
-def _miscounted(model: Any, label_names: Sequence[str] | None, point_names: Sequence[str] | None) -> str:
+def _miscounted(
+    model: Any, label_names: Sequence[str] | None, point_names: Sequence[str] | None, texts: Texts | None = None
+) -> str:
     """Return what is wrong with the number of names, "" if nothing; a kind that does not tell its numbers fits any."""
     for what, names in (("label", label_names), ("point", point_names)):
         count = getattr(model, f"n_{what}s", None)
         if names is not None and count is not None and len(names) != count:
             return f"it has {len(names)} {what} names for {count} {what}s"
+    count = getattr(model, "n_points", None)
+    if texts is not None and count is not None and len(texts) != count:
+        return f"it has {len(texts)} texts for {count} points"
     return ""
 
 

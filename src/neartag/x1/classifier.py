@@ -22,7 +22,7 @@ from neartag.threads import hold, resolve_jobs
 from neartag.validation import check_training
 from neartag.x1 import parameters
 from neartag.x1.feature_vote import FeatureIndex
-from neartag.x1.held_out import CHOICES, SMALL, choose, held_out_rows, left_to_us
+from neartag.x1.held_out import CHOICES, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
@@ -101,10 +101,12 @@ class X1Classifier(LabelClassifier):
         self.n_jobs = n_jobs
         self.max_memory = max_memory
 
-    def fit(self, X: Any, Y: Any, *, progress: Progress | bool = False) -> X1Classifier:
+    def fit(self, X: Any, Y: Any, *, progress: Progress | bool = False, held_out: bool = False) -> X1Classifier:
         """Learn from feature rows X (n, d) and their indicator rows Y (n, L); returns the classifier itself.
 
-        `progress=True` shows a bar on a terminal and lines elsewhere.
+        `progress=True` shows a bar on a terminal and lines elsewhere. With `held_out` some points are kept out of
+        training at first in any case, and `held_out_` has what they were answered then: the material of calibrated
+        scores, None where there are too few points.
         """
         settings = parameters.checked(self.get_params())
         X, Y = check_training(X, Y, type(self).__name__)
@@ -116,7 +118,8 @@ class X1Classifier(LabelClassifier):
         _warn_of_oddities(rows.shape[0], settings["n_clusters"], Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with hold():
-            self._learned(_trained(rows, Y, settings, machine, progress))
+            model, self.held_out_ = _trained(rows, Y, settings, machine, progress, held_out)
+        self._learned(model)
         return self
 
     def _fitted(self) -> X1Model:
@@ -133,15 +136,19 @@ X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe(paramete
 FEW_POINTS = 10
 
 NOBODY = np.empty(0, np.int64)
+ANSWERS = 20  # labels kept of each held-out point's answer
 
 PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "feature_share", "threshold")
 
 
-def _trained(rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machine, progress: Progress) -> X1Model:
-    """Return the model, how it votes chosen on held-out points where that is left to us."""
+def _trained(
+    rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machine, progress: Progress, ask: bool
+) -> tuple[X1Model, HeldOut | None]:
+    """Return the model, how it votes chosen on held-out points if left to us, and, if asked, their answers."""
     n, names = rows.shape[0], left_to_us(settings)
     settings.update({name: CHOICES[name][0] for name in names})
-    held = held_out_rows(n, settings["random_state"]) if names else NOBODY
+    held = held_out_rows(n, settings["random_state"]) if names or ask else NOBODY
+    answered = None
     again = len(held) > 0 and n <= SMALL
     what = "trying on held-out points" if again else "training"
     learners = train(rows, Y, settings, machine, progress, held, what)
@@ -149,7 +156,10 @@ def _trained(rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machi
     index = FeatureIndex.of(rows) if settings["feature_share"] > 0 else None
     model = X1Model(settings, int(rows.shape[1]), Y, learners, index)
     if len(held):
-        settings.update(choose(model, rows, held, names, machine.jobs))
+        if names:
+            settings.update(choose(model, rows, held, names, machine.jobs))
+        if ask:
+            answered = answers(model, rows, held, ANSWERS, machine.jobs)
         if settings["feature_share"] == 0:
             model.index = None
         if again:
@@ -158,7 +168,7 @@ def _trained(rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machi
             distance = settings["vote_distance"]
             model.learners = [learner.joined_by(rows[held], held, distance, machine.jobs) for learner in learners]
     model.learners = [rounded(learner, settings["precision"]) for learner in model.learners]
-    return model
+    return model, answered
 
 
 def rounded(learner: Learner, precision: str) -> Learner:

@@ -41,6 +41,13 @@ class FeatureIndex:
         """The postings and, turned back, the rows themselves, as the kernel takes them."""
         return *parts(self.postings), *parts(transpose(self.postings))
 
+    def row(self, point: int) -> sparse.csr_matrix:
+        """Return a training row (1, d), where rows are sparse."""
+        indptr, indices, data = self.arrays[3:]
+        part = slice(int(indptr[point]), int(indptr[point + 1]))
+        pieces = data[part], indices[part], np.array([0, part.stop - part.start])
+        return sparse.csr_matrix(pieces, shape=(1, self.postings.shape[0]))
+
     def find(self, X: Rows, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the training rows with the largest cosine to each row of X, and the cosines (m, count), best first."""
         if not sparse.issparse(self.postings):

@@ -8,7 +8,7 @@ all points; a large one does not miss so few, and they join their clusters as an
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,35 @@ def choose(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads:
             if score > best + 1e-9:
                 best, chosen = score, dict(zip(CHOICES, (count, share), strict=True))
     return {name: chosen[name] for name in names}
+
+
+class HeldOut(NamedTuple):
+    """What a model answered for points that it was not trained on: the material of calibrated scores."""
+
+    points: np.ndarray  # (m,) row numbers
+    labels: np.ndarray  # (m, k), best first, −1: none
+    scores: np.ndarray  # (m, k)
+
+
+def answers(model: X1Model, X: Rows, held: np.ndarray, k: int, threads: int) -> HeldOut:
+    """Return the k best labels of the held-out rows of X, unit rows, as the model's settings have them vote.
+
+    The held-out points are in the model's index and labels, but in none of its clusters; none votes.
+    """
+    rows, settings, own = X[held], model.settings, model.feature_share
+    kind, sharpness = settings["vote_weight"], settings["vote_sharpness"]
+    lists = model.learner_neighbours(rows, model.count, threads)
+    voters = [ids for ids, _ in lists]
+    weights = [(1 - own) / len(lists) * voter_weights(near, kind, sharpness) for _, near in lists]
+    if own > 0:
+        ids, cosines = _others(model, rows, held, model.count, threads)
+        voters.append(ids)
+        weights.append(own * voter_weights(np.ascontiguousarray(cosines), kind, SHARPNESS))
+    most = min(k, model.n_labels)
+    labels, scores = np.full((len(held), k), -1, np.int32), np.zeros((len(held), k))
+    found = vote(model.Y, np.hstack(voters), np.hstack(weights), model.frequency, most, threads)
+    labels[:, :most], scores[:, :most] = found
+    return HeldOut(held, labels, np.minimum(scores, 1.0))
 
 
 def _others(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,78 @@
+"""Many texts as two arrays, so that a saved model maps them from disk and decodes only those that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+_ERRORS = "surrogatepass"  # a lone surrogate is no text, but somebody's file may have one
+
+
+class Texts(Sequence[str]):
+    """Texts by number; they are kept as UTF-8, in blocks of one array of bytes and one of the texts' ends each."""
+
+    def __init__(self, blocks: Sequence[tuple[np.ndarray, np.ndarray]] = ()) -> None:
+        self._blocks = [block for block in blocks if len(block[1]) > 1]
+        self._starts = np.cumsum([0, *(len(ends) - 1 for _, ends in self._blocks)])
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Texts:
+        """Return the texts, read once."""
+        content, ends = bytearray(), [0]
+        for text in texts:
+            content += text.encode("utf-8", _ERRORS)
+            ends.append(len(content))
+        return cls([(np.frombuffer(bytes(content), np.uint8), np.array(ends, np.int64))])
+
+    @classmethod
+    def from_arrays(cls, content: np.ndarray, ends: np.ndarray) -> Texts:
+        """Return the texts that `to_arrays` described; ValueError where the arrays cannot be any."""
+        fine = content.dtype == np.uint8 and content.ndim == 1 and ends.dtype == np.int64 and ends.ndim == 1
+        if not fine or not len(ends):
+            raise ValueError("the texts are not two arrays of bytes and ends")
+        if ends[0] != 0 or ends[-1] != len(content) or (np.diff(ends) < 0).any():
+            raise ValueError("the texts' ends do not rise from 0 to the number of their bytes")
+        return cls([(content, ends)])
+
+    def to_arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bytes of all texts end to end, uint8, and where each ends, int64, a 0 first."""
+        if len(self._blocks) == 1:
+            return self._blocks[0]
+        shifts = np.cumsum([0, *(len(content) for content, _ in self._blocks)])
+        ends = [each[1:] + shift for (_, each), shift in zip(self._blocks, shifts, strict=False)]
+        empty = np.empty(0, np.uint8)
+        return (
+            np.concatenate([empty, *(content for content, _ in self._blocks)]),
+            np.concatenate([np.zeros(1, np.int64), *ends]),
+        )
+
+    def followed_by(self, others: Texts) -> Texts:
+        """Return these texts and then the others; nothing is copied."""
+        return Texts([*self._blocks, *others._blocks])
+
+    def kept(self, which: np.ndarray) -> Texts:
+        """Return the texts where `which` is true."""
+        return Texts.of(self[int(row)] for row in np.flatnonzero(which))
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, row):  # noqa: ANN001
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(len(self)))]
+        row = int(row) + (len(self) if row < 0 else 0)
+        if not 0 <= row < len(self):
+            raise IndexError(f"there are {len(self)} texts, no number {row}")
+        block = int(np.searchsorted(self._starts, row, side="right")) - 1
+        content, ends = self._blocks[block]
+        place = row - int(self._starts[block])
+        # A damaged file must not make a traceback of what is only shown.
+        piece = content[int(ends[place]) : int(ends[place + 1])].tobytes()
+        try:
+            return piece.decode("utf-8", _ERRORS)
+        except UnicodeDecodeError:
+            return piece.decode("utf-8", "replace")
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[row] for row in range(len(self)))

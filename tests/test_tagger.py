@@ -1,0 +1,200 @@
+"""TextTagger: texts in, names out, reasons, documents and labels added and forgotten."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neartag.data import debian
+from neartag.data.document import Document
+from neartag.errors import DataError, ModelError, NeartagError, ParameterError
+from neartag.tagger import TextTagger
+from neartag.x1.classifier import X1Classifier
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    packages = debian.load("train")
+    return [" ".join(words) for words in packages.words[:1200]], packages.tags[:1200], packages.names[:1200]
+
+
+def small(**changes) -> TextTagger:
+    return TextTagger(classifier=X1Classifier(embedding_dim=20, n_jobs=1), **changes)
+
+
+@pytest.fixture(scope="module")
+def fitted(corpus):
+    return small().fit(*corpus)
+
+
+def test_texts_in_names_out(fitted, corpus):
+    texts, tags, _ = corpus
+    found = fitted.predict(texts[:50], k=3)
+    assert all(len(each) == 3 for each in found)
+    assert np.mean([each[0].label in names for each, names in zip(found, tags, strict=False)]) > 0.8
+    for each in found:
+        assert [tag.share for tag in each] == sorted((tag.share for tag in each), reverse=True)
+        assert all(0 <= tag.score <= 1 for tag in each)
+
+
+def test_a_threshold_gives_fewer_and_surer_labels(fitted, corpus):
+    texts = corpus[0][:100]
+    everything, some, sure = (fitted.predict(texts, k=10, threshold=wish) for wish in (None, "f1", 0.9))
+    count = [sum(map(len, each)) for each in (everything, some, sure)]
+    assert count[0] > count[1] > count[2] > 0
+    assert all(tag.score >= 0.9 for each in sure for tag in each)
+    with pytest.raises(ParameterError, match="threshold"):
+        fitted.predict(texts, threshold="best")
+
+
+def test_without_calibration_the_score_is_the_share(corpus):
+    plain = small(calibration=None).fit(*corpus)
+    assert plain.calibration is None
+    assert all(tag.score == tag.share for tag in plain.predict(corpus[0][:1])[0])
+    with pytest.raises(ParameterError, match="calibrated"):
+        plain.predict(corpus[0][:1], threshold="f1")
+
+
+def test_reasons_add_up(fitted, corpus):
+    text = corpus[0][5]
+    for reason in fitted.explain(text, k=4, voters=1000):
+        assert reason.share == pytest.approx(sum(voter.share for voter in reason.voters), abs=1e-4)
+        for voter in reason.voters:
+            assert reason.label in voter.labels
+            assert voter.text == corpus[0][corpus[2].index(voter.id)]
+
+
+def test_the_words_of_a_reason_are_in_both_texts(fitted, corpus):
+    text = corpus[0][7]
+    voters = {voter.id: voter for reason in fitted.explain(text) for voter in reason.voters}
+    assert any(voter.words for voter in voters.values())
+    for voter in voters.values():
+        for word, weight in voter.words:
+            assert word in text.lower().split()
+            assert word in voter.text.lower().split()
+            assert weight > 0
+        weights = [weight for _, weight in voter.words]
+        assert weights == sorted(weights, reverse=True)
+
+
+def test_saved_and_loaded_it_is_the_same(fitted, corpus, tmp_path):
+    fitted.save(tmp_path / "model")
+    again = TextTagger.load(tmp_path / "model")
+    assert again.predict(corpus[0][:30]) == fitted.predict(corpus[0][:30])
+    assert again.explain(corpus[0][3]) == fitted.explain(corpus[0][3])
+    assert again.labels == fitted.labels
+
+
+def test_a_new_label_is_given_right_after(fitted, corpus, tmp_path):
+    tagger = fitted.copy()
+    text = corpus[0][11]
+    assert tagger.add([text] * 3, [["brand::new"]] * 3, ["n1", "n2", "n3"]) == ["n1", "n2", "n3"]
+    assert "brand::new" in [tag.label for tag in tagger.predict([text])[0]]
+    assert "brand::new" not in [tag.label for tag in fitted.predict([text])[0]], "the other tagger is not touched"
+    assert len(tagger) == 1203
+    assert "n2" in tagger
+    tagger.save(tmp_path / "model")
+    assert TextTagger.load(tmp_path / "model").predict([text]) == tagger.predict([text])
+    # Forgotten, it is as if it had never been, but for the label's name.
+    assert tagger.forget(["n1", "n2", "n3"]) == 3
+    assert tagger.predict(corpus[0][:40]) == fitted.predict(corpus[0][:40])
+    assert len(tagger) == 1200
+
+
+def test_ids_are_made_where_none_are_given(fitted, corpus):
+    tagger = fitted.copy()
+    ids = tagger.add(corpus[0][:2], corpus[1][:2])
+    assert len(set(ids)) == 2
+    assert all(name in tagger for name in ids)
+
+
+def test_an_id_that_is_taken(fitted, corpus):
+    tagger = fitted.copy()
+    with pytest.raises(DataError, match=rf"{corpus[2][0]}.*already"):
+        tagger.add(["some text"], [["a"]], [corpus[2][0]])
+    with pytest.raises(DataError, match=r"'x'.*twice"):
+        tagger.add(["some text"] * 2, [["a"]] * 2, ["x", "x"])
+    with pytest.raises(DataError, match="no document 'nobody'"):
+        tagger.forget(["nobody"])
+    assert len(tagger) == 1200, "nothing was changed"
+
+
+def test_what_was_forgotten_is_in_no_file(corpus, tmp_path):
+    tagger = small().fit([*corpus[0], "zanzibarian secretive octopus"], [*corpus[1], ["a::b"]], [*corpus[2], "the-id"])
+    tagger.forget("the-id")
+    tagger.save(tmp_path / "model")
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "model").iterdir())
+    assert b"secretive octopus" not in everything
+    assert b"the-id" not in everything
+    # The vocabulary was learned, as the regressors were: it stays until a retrain.
+    assert tagger.stored.model.forgotten == 1
+
+
+def test_not_fitted(tmp_path):
+    with pytest.raises(NeartagError, match="call fit"):
+        TextTagger().predict(["x"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "words"),
+    [
+        ("one text", [["a"]], "list of texts"),
+        (["a b", "c d"], [["x"]], "as many"),
+        (["a b"], ["x"], "list of names"),
+        ([3], [["x"]], "must be a string"),
+    ],
+)
+def test_what_cannot_be_learned_from(texts, labels, words):
+    with pytest.raises(ParameterError, match=words):
+        TextTagger().fit(texts, labels)
+
+
+def test_no_documents_and_the_same_id_twice():
+    with pytest.raises(DataError):
+        TextTagger().fit([], [])
+    with pytest.raises(DataError, match=r"documents 1 and 3.*'a'"):
+        TextTagger().fit(["x y"] * 3, [["l"]] * 3, ["a", "b", "a"])
+
+
+def test_a_single_string_is_no_list_of_texts(fitted):
+    with pytest.raises(ParameterError, match="single string"):
+        fitted.predict("some text")
+
+
+def test_texts_are_not_kept_unless_wished(corpus, tmp_path):
+    tagger = small(keep_texts=False).fit(*corpus)
+    assert tagger.stored.texts is None
+    assert all(voter.text is None for reason in tagger.explain(corpus[0][0]) for voter in reason.voters)
+    tagger.add(["more about networks"], [["network::server"]])
+    tagger.save(tmp_path / "model")
+    assert not any("texts" in path.name for path in (tmp_path / "model").iterdir())
+
+
+def test_documents_are_read_once(corpus):
+    read = []
+
+    def documents():
+        for number in range(300):
+            read.append(number)
+            yield Document(corpus[0][number], corpus[1][number], None, None, "")
+
+    tagger = small().fit_documents(documents())
+    assert read == list(range(300))
+    assert "299" in tagger
+
+
+def test_a_model_of_feature_rows_tags_no_texts(tmp_path):
+    from contract import problem
+    from neartag import store
+
+    store.save(X1Classifier(embedding_dim=5).fit(problem().X, problem().Y), tmp_path / "model")
+    with pytest.raises(ModelError, match="rows of features"):
+        TextTagger.load(tmp_path / "model")
+
+
+def test_a_damaged_calibration_is_said(fitted, tmp_path):
+    from dataclasses import replace
+
+    broken = TextTagger.of(replace(fitted.stored, extras={"calibration": {"kind": "isotonic"}}))
+    with pytest.raises(ModelError, match="calibration"):
+        broken.predict(["some text"])
