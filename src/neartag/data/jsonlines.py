@@ -42,15 +42,20 @@ _KINDS = {
 def objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each line's number and its object; empty lines are passed over, compression is by ending."""
     for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line.decode(), object_pairs_hook=_without_repeats)
-        except (ValueError, RecursionError) as error:
-            raise fault(path, number, f"cannot be read as JSON ({error})", _OBJECT_REMEDY) from error
-        if not isinstance(value, dict):
-            raise fault(path, number, f"is a JSON {kind(value)}", _OBJECT_REMEDY)
-        yield number, value
+        if line.strip():
+            yield number, object_in(path, number, line)
+
+
+def object_in(path: Path | str, number: int, line: bytes) -> dict[str, Any]:
+    """Return the object that a line is; a byte order mark may stand before the first."""
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        value = json.loads(text, object_pairs_hook=_without_repeats)
+    except (ValueError, RecursionError) as error:
+        raise fault(path, number, f"cannot be read as JSON ({error})", _OBJECT_REMEDY) from error
+    if not isinstance(value, dict):
+        raise fault(path, number, f"is a JSON {kind(value)}", _OBJECT_REMEDY)
+    return value
 
 
 def kind(value: object) -> str:

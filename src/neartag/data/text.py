@@ -1,6 +1,7 @@
 """Texts with their labels as JSON lines, `{"text": "…", "labels": ["name", …]}`, other fields being passed over.
 
-Sparse rows as JSON lines are read and written by `read_jsonl` and `write_jsonl`.
+`neartag.data.documents` reads them in other formats too. Sparse rows as JSON lines are read and written by `read_jsonl`
+and `write_jsonl`.
 """
 
 from __future__ import annotations
@@ -8,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from neartag.data.files import fault
-from neartag.data.jsonlines import found, kind, objects, read_jsonl, write_jsonl
+from neartag.data.documents import Fields, documents
+from neartag.data.jsonlines import read_jsonl, write_jsonl
 
 __all__ = ["iter_text_jsonl", "read_jsonl", "read_text_jsonl", "write_jsonl"]
 
-LABEL_FIELDS = ("labels", "subjects")
-
 
 def read_text_jsonl(
-    path: Path | str, text_field: str = "text", label_fields: Sequence[str] = LABEL_FIELDS
+    path: Path | str, text_field: str = "text", label_fields: Sequence[str] | None = None
 ) -> tuple[list[str], list[list[str]]]:
     """Return the texts of a file of JSON lines and, for each, the names of its labels."""
     texts, labels = [], []
@@ -28,22 +27,12 @@ def read_text_jsonl(
 
 
 def iter_text_jsonl(
-    path: Path | str, text_field: str = "text", label_fields: Sequence[str] = LABEL_FIELDS
+    path: Path | str, text_field: str = "text", label_fields: Sequence[str] | None = None
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield each text of a file of JSON lines with the names of its labels, from the first label field it has."""
-    for number, point in objects(path):
-        if not isinstance(point.get(text_field), str):
-            remedy = f"give each line its text as a string under {text_field!r}"
-            raise fault(path, number, found(point, text_field), remedy)
-        field = next((field for field in label_fields if field in point), None)
-        if field is None:
-            missing = f"there is no {' or '.join(map(repr, label_fields))}"
-            raise fault(path, number, missing, "give each line its labels, an empty list if it has none")
-        names = point[field]
-        if not isinstance(names, list):
-            raise fault(path, number, found(point, field), "labels must be a list of strings")
-        for name in names:
-            if not isinstance(name, str):
-                wrong = f"a label in {field!r} is a JSON {kind(name)}"
-                raise fault(path, number, wrong, "labels must be strings")
-        yield point[text_field], names
+    """Yield each text of a file of JSON lines with the names of its labels.
+
+    They are those in all of the label fields; unless any are named, those in the first of "labels" and "subjects".
+    """
+    fields = Fields(text=text_field, labels=None if label_fields is None else tuple(label_fields), id=None)
+    for document in documents(path, fields, kind="jsonl"):
+        yield document.text, document.labels
