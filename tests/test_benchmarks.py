@@ -125,15 +125,6 @@ def test_best_labels_of_sparse_scores(module):
     assert methods.padded([[1, 2], [1, 2, 3, 4, 5, 6]]).tolist() == [[1, 2, -1, -1, -1], [1, 2, 3, 4, 5]]
 
 
-def test_names_in_plots_keep_apart_and_in_order(module):
-    spread = module("plots").spread
-    heights = [0.5, 0.51, 0.95, 0.99, 0.02, 0.5, 0.1]
-    placed = spread(heights, 0.1)
-    assert np.diff(sorted(placed)).min() > 0.1 - 1e-9
-    assert -1e-9 <= min(placed) <= max(placed) <= 1 + 1e-9
-    assert np.array_equal(np.argsort(placed, kind="stable"), np.argsort(heights, kind="stable"))
-
-
 def test_formulae_of_cost_count_small_cases_right(module):
     cost = module("cost")
     generator = np.random.default_rng(1)
@@ -198,3 +189,21 @@ def test_pages_keep_what_stands_around_the_marks(tmp_path, module, monkeypatch):
 def test_every_benchmark_has_its_place_on_the_page(name, module):
     text = module("pages").BENCHMARKS.read_text()
     assert text.count(f"<!-- {name} begin -->") == text.count(f"<!-- {name} end -->") == 1
+
+
+def test_plots_show_every_method_on_every_data_set(module, tmp_path):
+    pytest.importorskip("matplotlib")
+    figures = {"P@1": 60.0, "train wall s": 2.0, "batch ms": 0.5}
+    named = {"x1-preset": "X1 preset", "knn": "cosine kNN"}
+    rows = [
+        {"data": data, "name": name, "method": method, "median": figures}
+        for data in ("toy", "other")
+        for name, method in named.items()
+    ]
+    module("plots").draw([*rows, {"data": "left out", "name": "pecos", "method": "PECOS", "median": {}}], tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["peers-predict.svg", "peers-training.svg"]
+    for path in tmp_path.iterdir():
+        drawn = path.read_text()
+        for word in ("toy", "other", "X1 preset", "cosine kNN"):
+            assert drawn.count(f"<!-- {word} -->") == (1 if word in ("toy", "other") else 2)
+        assert "PECOS" not in drawn

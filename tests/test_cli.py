@@ -10,17 +10,17 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import unicodedata
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from cli_helpers import fail, invoke, start, succeed
 from neartag import __version__, presets, store
 from neartag.cli import options, output, references, train, usage
 from neartag.cli.explain import explain
-from neartag.cli.main import app
 from neartag.data import formats, mapped, synthetic
 from neartag.errors import ParameterError
 from neartag.x1.classifier import X1Classifier
@@ -35,42 +35,6 @@ TEXTS = [
     ("grill a steak on high heat", ["meat"]),
     ("roast beef and steak", ["meat", "a name\twith a tab: and colons"]),
 ] * 5
-
-
-def make_runner():
-    try:
-        return CliRunner(mix_stderr=False)  # click before 8.2 mixes the two unless told
-    except TypeError:
-        return CliRunner()
-
-
-def invoke(*arguments, input=None):
-    result = make_runner().invoke(app, [str(argument) for argument in arguments], input=input)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def succeed(*arguments, input=None):
-    result = invoke(*arguments, input=input)
-    assert result.exit_code == 0, result.stderr
-    return result.stdout
-
-
-def fail(*arguments, input=None):
-    """Return the one line that a failure prints."""
-    result = invoke(*arguments, input=input)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    assert "Traceback" not in result.stderr
-    return result.stderr
-
-
-def start(*arguments, **more):
-    command = [sys.executable, "-m", "neartag.cli", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -387,7 +351,7 @@ class TestMistakes:
         def refuse(**_):
             raise PermissionError(errno.EACCES, "Permission denied", "place")
 
-        monkeypatch.setattr(train.tempfile, "TemporaryFile", refuse)
+        monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
         assert "Permission denied" in fail("train", "missing", tmp_path / "m")
 
     def test_an_error_of_the_system_names_the_file(self, text_folder, tmp_path):
@@ -410,7 +374,7 @@ class TestHelp:
     @pytest.mark.parametrize("flag", ["-h", "--help"])
     def test_lists_the_commands(self, flag):
         shown = succeed(flag)
-        for command in ("demo", "train", "predict", "evaluate", "inspect", "convert"):
+        for command in ("demo", "train", "predict", "evaluate", "inspect", "methods", "compare", "convert"):
             assert f"\n  {command} " in shown
             assert "Usage: " in succeed(command, flag)
         assert shown == succeed()
@@ -484,7 +448,9 @@ class TestProcess:
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         shown, told = process.communicate(timeout=60)
-        assert (process.returncode, shown) == (130, "")
+        # Python ends itself by the signal where that has hit a library in the midst of exec(); shells call both 130.
+        assert process.returncode in (130, -signal.SIGINT)
+        assert shown == ""
         assert told.splitlines()[-1] == "interrupted"
         assert list(tmp_path.iterdir()) == []
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neartag.cli import output
-from neartag.cli.options import AsJson, Jobs, Model, Quiet
+from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
 from neartag.cli.sources import HELP
 
 if TYPE_CHECKING:
@@ -30,12 +30,8 @@ def evaluate(
         str | None,
         typer.Option(metavar="DATA", help="Where label frequencies come from.  [default: what the model learned from]"),
     ] = None,
-    propensity_a: Annotated[
-        float, typer.Option("--propensity-a", help="A of the propensities (Wikipedia: 0.5).")
-    ] = 0.55,
-    propensity_b: Annotated[
-        float, typer.Option("--propensity-b", help="B of the propensities (Wikipedia: 0.4).")
-    ] = 1.5,
+    propensity_a: PropensityA = 0.55,
+    propensity_b: PropensityB = 1.5,
     jobs: Jobs = -1,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -58,7 +54,7 @@ def evaluate(
         stored = store.load(model)
     with progress.start(None, f"reading {data}"):
         X, Y = load_points(data, "test", stored)
-        Y_train = stored.model.Y if train is None else load_points(train, "train", stored)[1]
+        Y_train = counted(stored.model) if train is None else load_points(train, "train", stored)[1]
     width = max(Y.shape[1], Y_train.shape[1])
     Y, Y_train = widened(Y, width), widened(Y_train, width)
     usage = Usage()
@@ -94,6 +90,20 @@ def show(report: dict[str, Any]) -> None:
     ]
     print()
     output.show_table(headings, rows, title="by how many training points have the label")
+
+
+def counted(model: Any) -> csr_matrix:
+    """Return label rows as many as the training points, each label as often as in training.
+
+    Which point had which label, most methods have forgotten; propensities and bands of frequency do not ask.
+    """
+    import numpy as np
+    from scipy.sparse import csc_matrix, csr_matrix
+
+    pointers = np.concatenate([[0], np.cumsum(model.frequency)])
+    rows = np.arange(pointers[-1]) - np.repeat(pointers[:-1], model.frequency)
+    ones = np.ones(len(rows), np.float32)
+    return csr_matrix(csc_matrix((ones, rows, pointers), shape=(model.n_points, model.n_labels)))
 
 
 def widened(Y: csr_matrix, width: int) -> csr_matrix:

@@ -16,10 +16,12 @@ import typer
 from typer.core import TyperGroup
 
 from neartag import __version__
+from neartag.cli.compare import compare
 from neartag.cli.convert import convert
 from neartag.cli.demo import demo
 from neartag.cli.evaluate import evaluate
 from neartag.cli.inspect import inspect
+from neartag.cli.methods import methods
 from neartag.cli.predict import predict
 from neartag.cli.train import train
 from neartag.errors import NeartagError
@@ -72,7 +74,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )
-for command in (demo, train, predict, evaluate, inspect, convert):
+for command in (demo, train, predict, evaluate, inspect, methods, compare, convert):
     app.command()(command)
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and X1's parameters as options, made from the table that the estimator uses.
+"""Options that several commands share, and all methods' parameters as options, made from the estimators' own tables.
 
 Nothing heavy is imported here: `neartag --help` reads this file.
 """
@@ -11,26 +11,50 @@ from typing import Annotated, Any
 
 import typer
 
+from neartag import comparators
+from neartag.comparators import METHODS, Method
+from neartag.comparators.parameters import MAX_MEMORY
 from neartag.errors import ParameterError
-from neartag.parameters import Parameter
-from neartag.x1.parameters import PARAMETERS
+from neartag.parameters import RANDOM_STATE, Parameter
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, only results and errors.")]
 Jobs = Annotated[int, typer.Option("--n-jobs", help="Cores used; -1: all.")]
+PropensityA = Annotated[float, typer.Option("--propensity-a", help="A of the propensities (Wikipedia: 0.5).")]
+PropensityB = Annotated[float, typer.Option("--propensity-b", help="B of the propensities (Wikipedia: 0.4).")]
 
-_BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
+OWN = "x1"  # the method meant where none is named, whose options `train --help` shows
 _METAVARS = {int: "INTEGER", float: "NUMBER", bytes: "SIZE"}
 
 
+def option(parameter: Parameter, *, hidden: bool = False) -> Any:
+    """Return the type that makes typer offer a parameter as an option: its text, None where it is not given."""
+    words = [*parameter.choices, *(["none"] if parameter.optional else [])]
+    if parameter.kind is not str:
+        words.insert(0, _METAVARS[parameter.kind])
+    about = f"{parameter.help}  [default: {in_words(parameter.default)}]"
+    # Texts, not numbers, as far as typer knows: words such as "auto" stand beside numbers, and errors are ours.
+    made = typer.Option(flag(parameter), metavar="|".join(words), help=about, show_default=False, hidden=hidden)
+    return Annotated[str | None, made]
+
+
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with an option for each X1 parameter; it gets their texts, None if not given, as keywords."""
+    """Return the command with an option for each parameter of each method; it gets their texts as keywords.
+
+    Options that X1 does not have are hidden: `neartag methods NAME` shows them. A name that several methods use is one
+    option, read by `read_settings` as the method chosen reads it.
+    """
     own = inspect.signature(command, eval_str=True)
     kept = [entry for entry in own.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
+    made = {parameter.name: option(parameter) for parameter in METHODS[OWN].parameters}
+    for method in METHODS.values():
+        for parameter in method.parameters:
+            if parameter.name not in made:
+                made[parameter.name] = option(parameter, hidden=True)
     added = [
-        inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(parameter))
-        for parameter in PARAMETERS
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in made.items()
     ]
     # typer reads both: the signature for order and defaults, the annotations for types.
     command.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
@@ -38,13 +62,31 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def read_settings(given: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return the parameters that were given, as X1 takes them; ParameterError for the first that cannot be used."""
-    return {name: read_value(_BY_NAME[name], text) for name, text in given.items() if text is not None}
+def find_method(name: str) -> Method:
+    """Return the method of this name, which may have dashes; ParameterError names those there are."""
+    plain = name.strip().lower().replace("-", "_")
+    return comparators.get(plain if plain in METHODS else name)
 
 
-def read_value(parameter: Parameter, text: str) -> Any:
-    """Return the value that an option's text stands for: a number, an allowed word, or None."""
+def read_settings(given: Mapping[str, str | None], method: str = OWN) -> dict[str, Any]:
+    """Return the parameters that were given, as the method takes them; ParameterError for the first that it cannot."""
+    by_name = {parameter.name: parameter for parameter in METHODS[method].parameters}
+    settings = {}
+    for name, text in given.items():
+        if text is None:
+            continue
+        if name not in by_name:
+            known = ", ".join(flag(parameter) for parameter in by_name.values())
+            raise ParameterError(f"{flag(name)} is no option of {method}, which has {known}")
+        settings[name] = read_value(by_name[name], text)
+    return settings
+
+
+def read_value(parameter: Parameter, text: str, called: str = "") -> Any:
+    """Return the value that an option's text stands for: a number, an allowed word, or None.
+
+    `called` is what the person wrote before the text, unless that was the parameter's own option.
+    """
     value: Any = text
     if parameter.optional and text.lower() == "none":
         return None
@@ -56,22 +98,20 @@ def read_value(parameter: Parameter, text: str) -> Any:
     try:
         parameter.check(value)
     except ParameterError:
-        raise ParameterError(f"{flag(parameter)} must be {parameter.describe()}, not {text!r}") from None
+        raise ParameterError(f"{called or flag(parameter)} must be {parameter.describe()}, not {text!r}") from None
     return value
 
 
-def flag(parameter: Parameter) -> str:
+def flag(parameter: Parameter | str) -> str:
     """Return a parameter's name on the command line."""
-    return "--" + parameter.name.replace("_", "-")
+    name = parameter if isinstance(parameter, str) else parameter.name
+    return "--" + name.replace("_", "-")
 
 
-def _option(parameter: Parameter) -> Any:
-    words = [*parameter.choices, *(["none"] if parameter.optional else [])]
-    if parameter.kind is not str:
-        words.insert(0, _METAVARS[parameter.kind])
-    default = "none" if parameter.default is None else parameter.default
-    # Texts, not numbers, as far as typer knows: words such as "auto" stand beside numbers, and errors are ours.
-    option = typer.Option(
-        flag(parameter), metavar="|".join(words), help=f"{parameter.help}  [default: {default}]", show_default=False
-    )
-    return Annotated[str | None, option]
+def in_words(value: Any) -> str:
+    """Return a parameter's value as the command line takes it."""
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+RandomState = option(RANDOM_STATE)
+MaxMemory = option(MAX_MEMORY)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 _CODES = (*range(0x20), *range(0x7F, 0xA0))
 CONTROLS = {code: f"\\x{code:02x}" for code in _CODES} | {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in _CODES}
+_CLOSE_COLUMNS = 7
+_LONGEST_LINE = 100  # columns; longer lines of words are hard to read
+_EIGHTHS = " ▏▎▍▌▋▊▉"  # of a bar's last column
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -39,6 +43,8 @@ def show_json(value: Any) -> None:
 
 def json_line(value: Any, *, ascii_only: bool = False) -> str:
     """Return a value as one line of JSON; numbers of numpy's are written as Python's."""
+    import json  # here, since --help must not wait for it
+
     line = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=lambda number: number.item())
     return line.translate(_CONTROLS_IN_JSON)  # JSON itself asks for escapes only below 0x20
 
@@ -50,17 +56,18 @@ def show_table(
     title: str = "",
     words: Sequence[int] = (0,),
     strong: int | None = None,
+    marked: Collection[tuple[int, int]] = (),
 ) -> None:
     """Print a table, drawn on a terminal and plainly aligned elsewhere; control characters are shown as escapes.
 
     `words` are the places of the columns that hold words, the others holding numbers; `strong` is that of the row that
-    stands out.
+    stands out, and `marked` are those (row, column) of single cells that do: by a star where there are no colours.
     """
     console = terminal()
     title = visible(title)
     names, *lines = [[visible(cell) for cell in row] for row in (headings, *rows)]
     if console is None:
-        _show_plain([names, *lines], title, words)
+        _show_plain([names, *(_starred(row, number, marked) for number, row in enumerate(lines))], title, words)
         return
     from rich import box
     from rich.table import Table
@@ -68,11 +75,15 @@ def show_table(
 
     if title:
         console.print(Text(title, style="bold"), soft_wrap=True)
-    drawn = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False)
+    # Many columns of numbers stand closer together: 80 places are all that many terminals have.
+    close = len(names) > _CLOSE_COLUMNS
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False, collapse_padding=close)
     for number, name in enumerate(names):
         drawn.add_column(Text(name), justify="left" if number in words else "right", overflow="fold")
     for number, row in enumerate(lines):
-        drawn.add_row(*(Text(cell) for cell in row), style="bold green" if number == strong else "")
+        styles = ["bold green" if (number, column) in marked else "" for column in range(len(row))]
+        cells = (Text(cell, style=style) for cell, style in zip(row, styles, strict=True))
+        drawn.add_row(*cells, style="bold green" if number == strong else "")
     console.print(drawn)
 
 
@@ -88,6 +99,60 @@ def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
             from rich.text import Text
 
             console.print(Text.assemble((f"{name:<{width}}  ", "dim"), value), soft_wrap=True)
+
+
+def show_list(entries: Iterable[tuple[str, Sequence[str]]], *, title: str = "") -> None:
+    """Print names, each with its paragraphs beside it, broken into lines that fit the terminal."""
+    entries = [(visible(name), [visible(text) for text in texts]) for name, texts in entries]
+    indent = max((len(name) for name, _ in entries), default=0) + 2
+    console = terminal()
+    if title:
+        show_words(title, "bold")
+    for name, texts in entries:
+        lines = [(line, "dim" if number else "") for number, text in enumerate(texts) for line in wrapped(text, indent)]
+        for number, (line, style) in enumerate(lines or [("", "")]):
+            start = ("" if number else name).ljust(indent)
+            if console is None:
+                print(f"{start}{line}".rstrip())
+            else:
+                from rich.text import Text
+
+                console.print(Text.assemble((start, "bold"), (line, style)), soft_wrap=True)
+
+
+def show_words(text: str, style: str = "") -> None:
+    """Print a paragraph, broken into lines that fit the terminal, where it may have a style."""
+    console = terminal()
+    for line in wrapped(visible(text)):
+        if console is None:
+            print(line)
+        else:
+            console.print(line, style=style or None, markup=False, soft_wrap=True)
+
+
+def wrapped(text: str, indent: int = 0, hanging: int = 0) -> list[str]:
+    """Return a paragraph's lines, which fit the terminal behind `indent` columns; all but the first begin `hanging`."""
+    width = max(20, min(columns(), _LONGEST_LINE) - indent)
+    return textwrap.wrap(text, width, subsequent_indent=" " * hanging, break_on_hyphens=False, break_long_words=False)
+
+
+def show_bars(bars: Sequence[tuple[str, float]], *, title: str = "") -> None:
+    """Print a bar for each value, from 0 to the largest, as wide as the terminal allows, with the value behind it."""
+    if title:
+        show_words(title, "bold")
+    names, values = [visible(name) for name, _ in bars], [max(0.0, value) for _, value in bars]
+    indent, tail = max(map(len, names), default=0) + 2, 8
+    room = max(10, min(columns(), _LONGEST_LINE) - indent - tail)
+    blocks = "█" if (sys.stdout.encoding or "").lower().replace("-", "") == "utf8" else "#"
+    for name, value in zip(names, values, strict=True):
+        eighths = round(8 * room * value / (max(values) or 1))
+        bar = blocks * (eighths // 8) + (_EIGHTHS[eighths % 8].strip() if blocks == "█" else "")
+        print(f"{name:<{indent}}{bar} {value:.2f}")
+
+
+def columns() -> int:
+    """Return how many columns the terminal has; 80 where there is none."""
+    return shutil.get_terminal_size().columns
 
 
 def visible(text: str) -> str:
@@ -110,6 +175,15 @@ def human_bytes(count: float) -> str:
     while count >= 1000 and unit < len(_UNITS) - 1:
         count, unit = count / 1000, unit + 1
     return f"{count:.0f} {_UNITS[unit]}" if unit == 0 else f"{count:.1f} {_UNITS[unit]}"
+
+
+def _starred(row: list[str], number: int, marked: Collection[tuple[int, int]]) -> list[str]:
+    """Return a row with a star behind the marked cells; others of a column that has one end where they would."""
+    starred = {column for _, column in marked}
+    return [
+        cell + ("*" if (number, column) in marked else " ") if column in starred else cell
+        for column, cell in enumerate(row)
+    ]
 
 
 def _show_plain(rows: list[list[str]], title: str, words: Sequence[int]) -> None:

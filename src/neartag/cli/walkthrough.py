@@ -62,8 +62,8 @@ class Walkthrough:
         labels, _ = classifier.predict_topk(self.X_test, 5)
         result = self._measure("X1", labels, time.perf_counter() - start)
         with self.progress.start(None, f"saving {folder}"):
-            names = {"label_names": self.tags, "point_names": self.packages}
-            store.save(classifier.model_, folder, features=self.features, **names)
+            names, points = self.tags, self.packages
+            store.save(classifier.model_, folder, features=self.features, label_names=names, point_names=points)
         return result
 
     def _measure(self, name: str, labels: np.ndarray, seconds: float) -> dict[str, Any]:
