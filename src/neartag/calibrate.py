@@ -88,6 +88,17 @@ class Calibration:
         return made
 
 
+def of_held_out(answered: Any, Y: csr_matrix, kind: str | None) -> dict[str, Any]:
+    """Return what is to be kept with a model: its calibration, drawn from the answers of `fit(…, held_out=True)`.
+
+    Nothing where no calibration is wished, kind None, or none can be drawn.
+    """
+    if kind is None or answered is None:
+        return {}
+    drawn = calibrate(answered.labels, answered.scores, Y[answered.points], kind)
+    return {} if drawn is None else {"calibration": drawn.to_json()}
+
+
 def calibrate(labels: np.ndarray, scores: np.ndarray, Y: csr_matrix, kind: str = "auto") -> Calibration | None:
     """Return the calibration drawn from answers to held-out points, (m, k) each, and their true labels (m, L).
 

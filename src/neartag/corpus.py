@@ -23,23 +23,23 @@ class Corpus:
     X: Any  # (n, d)
     Y: csr_matrix  # (n, L)
     label_names: list[str]  # sorted
-    ids: list[str]
+    ids: list[str]  # of documents to learn from
     texts: Texts | None
 
 
-def gather(documents: Iterable[Document], features: Any, *, keep_texts: bool = True) -> Corpus:
-    """Return the documents as a corpus, the features fitted to them; each is read once and not kept as text.
+def gather(documents: Iterable[Document], features: Any, *, keep_texts: bool = True, fit: bool = True) -> Corpus:
+    """Return the documents as a corpus, each read once and not kept as text; with `fit`, features are fitted to them.
 
     Features of texts get the texts, features of vectors the vectors. A document without an id gets its number. Texts
     that would take too much memory are kept in a file.
     """
     passed = _Passed(keep_texts)
     source = passed.vectors(documents) if features.kind == "vectors" else passed.texts(documents)
-    X = features.fit_transform(source)
-    if not passed.ids:
+    X = features.fit_transform(source) if fit else features.transform(source)
+    if fit and not passed.ids:
         raise DataError("there is no document to learn from")
     Y, names = passed.labels()
-    return Corpus(X, Y, names, passed.unique_ids(), passed.kept_texts())
+    return Corpus(X, Y, names, passed.unique_ids() if fit else [], passed.kept_texts())
 
 
 class _Passed:

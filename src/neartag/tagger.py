@@ -90,7 +90,7 @@ class TextTagger:
 
     def fit_documents(self, documents: Iterable[Document], *, progress: Any = False) -> TextTagger:
         """Learn from documents, as `neartag.data.documents` reads them; each is read once."""
-        from neartag.calibrate import calibrate
+        from neartag.calibrate import of_held_out
         from neartag.corpus import gather
         from neartag.features import TfidfFeatures
         from neartag.x1.classifier import X1Classifier
@@ -100,12 +100,7 @@ class TextTagger:
         classifier = X1Classifier() if classifier is None else classifier
         corpus = gather(documents, features, keep_texts=keep_texts)
         classifier.fit(corpus.X, corpus.Y, progress=progress, held_out=kind is not None)
-        extras = {}
-        answered = classifier.held_out_
-        if kind is not None and answered is not None:
-            drawn = calibrate(answered.labels, answered.scores, corpus.Y[answered.points], kind)
-            if drawn is not None:
-                extras["calibration"] = drawn.to_json()
+        extras = of_held_out(classifier.held_out_, corpus.Y, kind)
         names = corpus.label_names, corpus.ids
         self._stored = StoredModel(classifier.model_, *names, features, {}, corpus.texts, extras)
         self._rows = None

@@ -137,7 +137,7 @@ def load_parts(train: str, test: str, memory: int | None) -> Parts:
 
     if train == test and Path(train).is_file():
         raise DataError(f"{train} is one file: name the points to test on too, by --test FILE")
-    dataset, features = load_training(train, memory)
+    dataset, features, _ = load_training(train, memory)
     # What `load_points` asks of a model: no method is trained yet.
     sizes = SimpleNamespace(n_features=dataset.n_features, n_labels=dataset.n_labels)
     X_test, Y_test = load_points(test, "test", StoredModel(sizes, dataset.label_names, None, features, {}))

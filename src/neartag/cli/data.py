@@ -9,73 +9,99 @@ import json
 import re
 import sys
 import tempfile
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neartag.cli.sources import Texts, read
+from neartag.cli.sources import Reading, read
 from neartag.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from neartag.data.dataset import Dataset
-    from neartag.features import TfidfFeatures
     from neartag.store import StoredModel
 
 STDIN = "-"
 _XMC_HEADER = re.compile(rb"\s*[0-9]+[ \t]+[0-9]+[ \t]+[0-9]+\s*")
 
 
-def load_training(data: str, memory: int | None = None) -> tuple[Dataset, TfidfFeatures | None]:
-    """Return the points to train on (of a data set, its train part) and, if they are texts, what made rows of them.
+class Training(NamedTuple):
+    """What is to be learned from: rows and labels and, of documents, what made rows of them and their texts."""
+
+    dataset: Dataset
+    features: Any = None
+    texts: Any = None
+
+
+def load_training(
+    data: str,
+    memory: int | None = None,
+    reading: Reading | None = None,
+    features: Any = None,
+    *,
+    keep_texts: bool = False,
+) -> Training:
+    """Return the points to train on; of a data set, its train part. Features, tf-idf by default, are fitted to texts.
 
     Rows that would take a good part of the memory allowed, in bytes (None: of what there is), are mapped from files.
     """
     from neartag.data import mapped
+    from neartag.data.dataset import Dataset
 
     with mapped.within(memory):
-        found = read(data, "train")
-    if not isinstance(found, Texts):
-        return found, None
-    from neartag.data.dataset import Dataset
-    from neartag.features import TfidfFeatures
+        found = read(data, "train", reading)
+        if isinstance(found, Dataset):
+            return Training(found)
+        from neartag.corpus import gather
+        from neartag.features import TfidfFeatures
 
-    features = TfidfFeatures()
-    X = features.fit_transform(found.texts)
-    Y, names = _label_rows(found.labels)
-    return Dataset(X=X, Y=Y, label_names=names, point_names=found.point_names, name=data), features
+        features = TfidfFeatures() if features is None else features
+        corpus = gather(found, features, keep_texts=keep_texts)
+    rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
+    return Training(rows, features, corpus.texts)
 
 
-def load_points(data: str, part: str, stored: StoredModel) -> tuple[csr_matrix, csr_matrix]:
+def load_points(
+    data: str, part: str, stored: StoredModel, reading: Reading | None = None
+) -> tuple[csr_matrix, csr_matrix]:
     """Return feature rows and label rows; labels that the model does not know stand after its own."""
-    found = read(data, part)
+    from neartag.data.dataset import Dataset
+
+    found = read(data, part, reading)
     known = stored.label_names
-    if isinstance(found, Texts):
-        return _text_rows(found, data, stored), _under_known(*_label_rows(found.labels), known or [])
+    if not isinstance(found, Dataset):
+        from neartag.corpus import gather
+
+        corpus = gather(found, _features(stored, data), keep_texts=False, fit=False)
+        return corpus.X, _under_known(corpus.Y, corpus.label_names, known or [])
     X = _columns(found.X, stored.model.n_features, "features", data)
     if found.label_names is None or known is None or found.label_names == known:
         return X, _columns(found.Y, stored.model.n_labels, "labels", data)
     return X, _under_known(found.Y, found.label_names, known)
 
 
-def load_rows(data: str, stored: StoredModel, *, plain_text: bool = False) -> csr_matrix:
+def load_rows(
+    data: str, stored: StoredModel, reading: Reading | None = None, *, plain_text: bool = False
+) -> csr_matrix:
     """Return feature rows to predict for; labels, if there are any, are not looked at.
 
     Standard input and, with `plain_text`, files are lines of text, or of JSON objects with a text; standard input for
     a model that was not trained on texts is lines in the XMC format, with or without its header.
     """
+    from neartag.data.dataset import Dataset
+
     if plain_text or (data == STDIN and stored.features is not None):
         content = sys.stdin.buffer.read() if data == STDIN else Path(data).read_bytes()
         lines = [line.removesuffix(b"\r").decode(errors="replace") for line in content.split(b"\n")]
-        texts = [_text_of(line) for line in lines[: -1 if not lines[-1] else None]]
-        return _text_rows(Texts(texts, []), data, stored)
+        return _features(stored, data).transform([_text_of(line) for line in lines[: -1 if not lines[-1] else None]])
     if data == STDIN:
         return _read_xmc_lines(sys.stdin.buffer.read(), stored)
-    found = read(data, "test", labelled=False)
-    if isinstance(found, Texts):
-        return _text_rows(found, data, stored)
-    return _columns(found.X, stored.model.n_features, "features", data)
+    found = read(data, "test", reading, labelled=False)
+    if isinstance(found, Dataset):
+        return _columns(found.X, stored.model.n_features, "features", data)
+    from neartag.corpus import gather
+
+    return gather(found, _features(stored, data), keep_texts=False, fit=False).X
 
 
 def _text_of(line: str) -> str:
@@ -90,10 +116,10 @@ def _text_of(line: str) -> str:
     return text if isinstance(text, str) else line
 
 
-def _text_rows(found: Texts, data: str, stored: StoredModel) -> csr_matrix:
+def _features(stored: StoredModel, data: str) -> Any:
     if stored.features is None:
         raise DataError(f"{data} holds texts, but the model was not trained on texts: give it rows of features")
-    return stored.features.transform(found.texts)
+    return stored.features
 
 
 def _read_xmc_lines(content: bytes, stored: StoredModel) -> csr_matrix:
@@ -114,20 +140,6 @@ def _read_xmc_lines(content: bytes, stored: StoredModel) -> csr_matrix:
             place = re.escape(str(path)) + r":(\d+)"
             text = re.sub(place, lambda found: f"standard input, line {int(found[1]) - added}", str(error))
             raise DataError(text) from None
-
-
-def _label_rows(labels: list[list[str]]) -> tuple[csr_matrix, list[str]]:
-    """Return an indicator of the labels of each point, and their names in the order of its columns."""
-    import numpy as np
-    from scipy.sparse import csr_matrix
-
-    names = sorted(set(chain.from_iterable(labels)))
-    column_of = {name: column for column, name in enumerate(names)}
-    columns = [sorted({column_of[name] for name in row}) for row in labels]
-    pointers = np.cumsum([0, *map(len, columns)])
-    indices = np.fromiter(chain.from_iterable(columns), dtype=np.int32, count=pointers[-1])
-    ones = np.ones(len(indices), dtype=np.float32)
-    return csr_matrix((ones, indices, pointers), shape=(len(labels), len(names))), names
 
 
 def _under_known(Y: csr_matrix, names: list[str], known: list[str]) -> csr_matrix:

@@ -18,6 +18,9 @@ def inspect(model: Model, as_json: AsJson = False, quiet: Quiet = False) -> None
 
     Every file is compared with its checksum first. "Unexplained" is the share of a cluster's label graph that the
     embeddings do not reproduce: where it is large, more dimensions (--embedding-dim) or smaller clusters may help.
+
+    Of a model of documents it also tells how far it has drifted (what was added and forgotten since training, and how
+    well the embeddings tell the labels of old and new documents: 0% is perfect) and how far its scores can be trusted.
     """
     from neartag import store
 
@@ -45,6 +48,7 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "point_names": stored.point_names is not None,
         "parameters": model.settings,
         **learners,
+        **(_describe_changes(stored) if model.kind == "x1" else {}),
         "files": stored.info["files"],
         "bytes": stored.info["bytes"],
     }
@@ -83,9 +87,82 @@ def show(model: str, report: dict[str, Any]) -> None:
     if "learners" in report:
         print()
         _show_learners(report["learners"])
+    if "drift" in report:
+        print()
+        _show_drift(report["drift"])
+    if report.get("calibration"):
+        print()
+        _show_calibration(report["calibration"])
     print()
     rows = [[name, output.human_bytes(size)] for name, size in report["files"].items()]
     output.show_table(["file", "size"], [*rows, ["all", output.human_bytes(report["bytes"])]])
+
+
+def _describe_changes(stored: StoredModel) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from neartag.tagger import TextTagger
+    from neartag.x1.update import drift
+
+    found = drift(stored.model)
+    calibration = TextTagger.of(stored).calibration if stored.features is not None and stored.label_names else None
+    drawn = None if calibration is None else calibration.to_json()
+    return {"drift": {**asdict(found), "retrain": found.retrain}, "calibration": drawn}
+
+
+def _show_drift(drift: dict[str, Any]) -> None:
+    errors = [
+        f"{what} {100 * drift[name]:.1f}%"
+        for what, name in (("of trained points", "error_trained"), ("of added ones", "error_added"))
+        if drift[name] is not None
+    ]
+    output.show_pairs(
+        [
+            ("added since", f"{drift['added']:,} of {drift['points']:,} points"),
+            ("forgotten", f"{drift['forgotten']:,} points that were learned from"),
+            ("error", ", ".join(errors) or "unknown"),
+            ("train again", drift["retrain"] or "not needed"),
+        ]
+    )
+
+
+def _show_calibration(calibration: dict[str, Any]) -> None:
+    best = calibration["best_f1"]
+    output.show_pairs(
+        [
+            ("scores", f"probabilities, {calibration['kind']}, from {calibration['points']:,} held-out points"),
+            (
+                "off by",
+                f"{100 * calibration['error']:.1f} points of percent on average (Brier {calibration['brier']:.3f})",
+            ),
+            (
+                "best F1",
+                f"{100 * best['f1']:.1f} at threshold {best['threshold']:.3f} "
+                f"(precision {100 * best['precision']:.1f}, recall {100 * best['recall']:.1f})",
+            ),
+        ]
+    )
+    print()
+    rows = [
+        [
+            f"{100 * each['low']:.0f}–{100 * each['high']:.0f}%",
+            f"{each['answers']:,}",
+            f"{100 * each['probability']:.1f}%",
+            f"{100 * each['right']:.1f}%",
+        ]
+        for each in calibration["bins"]
+    ]
+    output.show_table(["score", "answers", "mean score", "right"], rows)
+    print()
+    wishes = [
+        [f"{100 * float(wish):g}%", *(["out of reach", "", ""] if found is None else _cut(found))]
+        for wish, found in calibration["for_precision"].items()
+    ]
+    output.show_table(["wished precision", "threshold", "precision", "recall"], wishes)
+
+
+def _cut(found: dict[str, float]) -> list[str]:
+    return [f"{found['threshold']:.3f}", f"{100 * found['precision']:.1f}%", f"{100 * found['recall']:.1f}%"]
 
 
 def _show_learners(learners: list[dict[str, Any]]) -> None:

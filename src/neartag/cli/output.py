@@ -101,6 +101,13 @@ def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
             console.print(Text.assemble((f"{name:<{width}}  ", "dim"), value), soft_wrap=True)
 
 
+def shortened(text: str, width: int = 0) -> str:
+    """Return a text as one line that fits the terminal, control characters as escapes."""
+    line = visible(" ".join(text.split()))
+    room = width or max(40, shutil.get_terminal_size().columns - 8)
+    return line if len(line) <= room else line[: room - 1] + "…"
+
+
 def show_list(entries: Iterable[tuple[str, Sequence[str]]], *, title: str = "") -> None:
     """Print names, each with its paragraphs beside it, broken into lines that fit the terminal."""
     entries = [(visible(name), [visible(text) for text in texts]) for name, texts in entries]

@@ -1,49 +1,140 @@
-"""What a DATA argument stands for: a data file, a folder with parts such as train and test, or a data set's name.
+"""What a DATA argument stands for: rows of features or documents, in a file, a folder, or a data set known by name.
 
 Heavy imports stand inside the functions: `neartag --help` reads this file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from neartag.errors import DataError
 
 if TYPE_CHECKING:
     from neartag.data.dataset import Dataset
-    from neartag.features import Text
+    from neartag.data.document import BadLines, Document
 
 EMBEDDED = "debian"
-HELP = "A data file (.txt, .npz, .jsonl), a folder with train.txt and test.txt, or a data set's name, such as debian."
+HELP = (
+    "Documents (.jsonl, .csv, .tsv, .parquet, .ft, a folder of texts), rows of features (.txt, .npz, .jsonl), a folder "
+    "with train.txt and test.txt, or a data set's name, such as debian."
+)
+
+TextField = Annotated[str, typer.Option("--text-field", metavar="NAME", help="Field or column of the text.")]
+LabelField = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label-field", metavar="NAME", help="Field or column of labels; may be repeated.  [default: labels, subjects]"
+    ),
+]
+IdField = Annotated[str, typer.Option("--id-field", metavar="NAME", help="Field or column of a document's id.")]
+VectorField = Annotated[
+    str | None, typer.Option("--vector-field", metavar="NAME", help="Field of vectors of your own, used for the text.")
+]
+Separator = Annotated[str, typer.Option("--separator", help="What stands between labels in a cell of a table.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="KIND", help="jsonl, csv, tsv, parquet, fasttext or folder.  [default: by ending]"
+    ),
+]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Pass over bad lines and count them, instead of stopping.")]
 
 
-class Texts(NamedTuple):
-    """Texts with the names of their labels, and what each text is called, where known."""
+@dataclass
+class Reading:
+    """How documents are to be read, as the options say."""
 
-    texts: Sequence[Text]
-    labels: list[list[str]]
-    point_names: list[str] | None = None
+    text: str = "text"
+    labels: list[str] | None = None
+    id: str = "id"
+    vector: str | None = None
+    separator: str = ";"
+    kind: str | None = None
+    skip_bad: bool = False
+    bad: BadLines | None = field(default=None, init=False)  # what was passed over, once something was read
+
+    def documents(self, path: Path, *, labelled: bool = True) -> Iterator[Document]:
+        """Return the documents of a file or folder, each read when it is asked for."""
+        from neartag.data.documents import BadLines, documents
+
+        self.bad = BadLines() if self.skip_bad else None
+        return documents(path, self.fields, labelled=labelled, bad=self.bad, kind=self.kind)
+
+    @property
+    def fields(self) -> Any:
+        """What the file calls a document's parts."""
+        from neartag.data.documents import Fields
+
+        labels = None if not self.labels else tuple(self.labels)
+        return Fields(self.text, labels, self.id, self.vector, self.separator)
+
+    @property
+    def skipped(self) -> dict[str, Any]:
+        """How many lines were passed over and what the first few errors say; nothing where none was to be."""
+        return {} if self.bad is None else {"skipped": self.bad.count, "skipped_because": self.bad.messages}
+
+    def say(self) -> None:
+        """Warn of what was passed over."""
+        import warnings
+
+        if self.bad is not None and self.bad.count:
+            warnings.warn(
+                f"{self.bad.count} bad line{'s were' if self.bad.count > 1 else ' was'} passed over, the first: "
+                f"{self.bad.messages[0]}",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
-def read(data: str, part: str, *, labelled: bool = True) -> Dataset | Texts:
-    """Return the points that DATA stands for, or their texts; `part` is the one wanted of a data set that has parts.
+def read(
+    data: str, part: str, reading: Reading | None = None, *, labelled: bool = True
+) -> Dataset | Iterator[Document]:
+    """Return the points that DATA stands for, as rows of features, or as documents to be read one by one.
 
-    Without `labelled`, JSON lines need no labels.
+    `part` is the one wanted of a data set that has parts. Without `labelled`, documents need no labels.
     """
-    from neartag.data import debian, registry
+    from neartag.data import registry
+    from neartag.data.documents import holds_documents
 
+    reading = reading or Reading()
     if data == EMBEDDED:
-        packages = debian.load("train" if part == "train" else "test")
-        return Texts(list(packages.words), packages.tags, packages.names)
+        return _packages(part)
     path = Path(data)
-    if path.is_file() and data not in registry.names():
-        return _read_texts(path, labelled) if _holds_texts(path) else registry.load(path, labelled=labelled)
-    folder = path if path.is_dir() and data not in registry.names() else _find(data)
+    known = data in registry.names()
+    if (
+        path.exists()
+        and not known
+        and (reading.kind is not None or _is_documents(path, part, reading, holds_documents))
+    ):
+        return reading.documents(path, labelled=labelled)
+    if path.is_file() and not known:
+        return registry.load(path, labelled=labelled)
+    folder = path if path.is_dir() and not known else _find(data)
     if any(folder.glob(f"{part}.txt*")) or not any(folder.glob(f"{part}.jsonl*")):
         return registry.load(data, part)
-    return Texts(*registry.load_text(data, part))
+    return reading.documents(registry.text_file(data, part), labelled=labelled)
+
+
+def _is_documents(path: Path, part: str, reading: Reading, holds_documents: Any) -> bool:
+    """Say whether a file or folder is documents, and not a data set with parts or rows of features."""
+    if path.is_dir() and any(path.glob(f"{part}.*")):
+        return False
+    return bool(holds_documents(path, reading.fields))
+
+
+def _packages(part: str) -> Iterator[Document]:
+    """Yield the embedded corpus's packages as documents."""
+    from neartag.data import debian
+    from neartag.data.document import Document
+
+    packages = debian.load("train" if part == "train" else "test")
+    for name, words, tags in zip(packages.names, packages.words, packages.tags, strict=True):
+        yield Document(" ".join(words), tags, name, None, f"the package {name}")
 
 
 def _find(data: str) -> Path:
@@ -62,28 +153,3 @@ def _find(data: str) -> Path:
         raise DataError(f"{data}: there is no such file or folder")
     known = ", ".join([f"{EMBEDDED} (always there)", *names])
     raise DataError(f"{data}: there is no such file or folder, nor a data set of that name; known are {known}")
-
-
-def _holds_texts(path: Path) -> bool:
-    from neartag.data.files import split_ending
-    from neartag.data.jsonlines import objects
-
-    if split_ending(path)[1] != ".jsonl":
-        return False
-    first = next((point for _, point in objects(path)), {})
-    return "text" in first and "features" not in first
-
-
-def _read_texts(path: Path, labelled: bool) -> Texts:
-    from neartag.data.files import fault
-    from neartag.data.jsonlines import objects
-    from neartag.data.text import read_text_jsonl
-
-    if labelled:
-        return Texts(*read_text_jsonl(path))
-    texts: list[Text] = []
-    for number, point in objects(path):
-        if not isinstance(point.get("text"), str):
-            raise fault(path, number, "there is no text", "give each line its text as a string under 'text'")
-        texts.append(point["text"])
-    return Texts(texts, [[] for _ in texts])

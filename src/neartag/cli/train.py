@@ -10,10 +10,20 @@ import typer
 from neartag import presets
 from neartag.cli import output
 from neartag.cli.options import OWN, AsJson, Quiet, find_method, read_settings, with_parameters
-from neartag.cli.sources import HELP
+from neartag.cli.sources import (
+    HELP,
+    Format,
+    IdField,
+    LabelField,
+    Reading,
+    Separator,
+    SkipBad,
+    TextField,
+    VectorField,
+)
 from neartag.cli.usage import Usage
 from neartag.comparators import METHODS
-from neartag.errors import ModelError
+from neartag.errors import ModelError, ParameterError
 from neartag.parameters import parse_bytes
 
 
@@ -31,23 +41,59 @@ def train(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in the folder.")] = False,
+    text_field: TextField = "text",
+    label_field: LabelField = None,
+    id_field: IdField = "id",
+    vector_field: VectorField = None,
+    separator: Separator = ";",
+    kind: Format = None,
+    skip_bad: SkipBad = False,
+    word_pairs: Annotated[bool, typer.Option("--word-pairs", help="Also count pairs of adjacent words.")] = False,
+    char_ngrams: Annotated[
+        str | None, typer.Option("--char-ngrams", metavar="FROM-TO", help="Also count runs of characters, such as 3-5.")
+    ] = None,
+    min_df: Annotated[
+        str, typer.Option("--min-df", help="Keep words of at least so many texts; below 1, such a share.")
+    ] = "1",
+    max_df: Annotated[
+        str, typer.Option("--max-df", help="Keep words of at most so many texts; up to 1.0, such a share.")
+    ] = "1.0",
+    hashing: Annotated[
+        int | None,
+        typer.Option("--hashing", metavar="INTEGER", help="Hash words into so many features; none are kept."),
+    ] = None,
+    stop_words: Annotated[
+        str | None, typer.Option("--stop-words", metavar="FILE", help="Words to leave out, one a line.")
+    ] = None,
+    calibration: Annotated[
+        str, typer.Option(metavar="KIND", help="How votes become probabilities: auto, isotonic, platt or none.")
+    ] = "auto",
+    keep_texts: Annotated[
+        bool, typer.Option("--keep-texts/--no-keep-texts", help="Keep texts in the model, for explanations.")
+    ] = True,
     as_json: AsJson = False,
     quiet: Quiet = False,
     **given: str | None,
 ) -> None:
     """Train X1, or another method, and save the model in a folder.
 
-    Texts (JSON lines with "text" and "labels", or the embedded Debian corpus) are turned into tf-idf rows, and the
-    model then tags texts. Options that are not given are the preset's, or the defaults shown.
+    Documents (such as JSON lines with "text" and "labels") are turned into tf-idf rows, or bring vectors of their own,
+    and the model then tags texts. Options that are not given are the preset's, or the defaults shown.
 
     The options below are X1's. Other methods' options: neartag methods NAME.
     """
     chosen = find_method(method)
+    reading = Reading(text_field, label_field, id_field, vector_field, separator, kind, skip_bad)
+    words = (word_pairs, char_ngrams, min_df, max_df, hashing, stop_words)
+    if calibration not in ("auto", "isotonic", "platt", "none"):
+        raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
     settings = choose_settings(preset, given, chosen.name)
     check_place(Path(model), overwrite)
 
     from neartag import store
+    from neartag.calibrate import of_held_out
     from neartag.cli.data import load_training
+    from neartag.cli.text_features import read_features
     from neartag.data.mapped import mapped_bytes
     from neartag.rows import normalise
     from neartag.threads import resolve_jobs
@@ -56,18 +102,36 @@ def train(
     resolve_jobs(classifier.n_jobs)
     memory = settings.get("max_memory")
     progress = output.progress(quiet)
+    own = chosen.name == OWN
     with progress.start(None, f"reading {data}"):
-        dataset, features = load_training(data, None if memory is None else parse_bytes(memory))
+        room = None if memory is None else parse_bytes(memory)
+        features = read_features(*words, vectors=vector_field is not None)
+        dataset, features, texts = load_training(data, room, reading, features, keep_texts=own and keep_texts)
+    if not quiet:
+        reading.say()
     usage = Usage()
-    if chosen.name == "x1":
+    extras = {}
+    if own:
         dataset.X = normalise(dataset.X, in_place=True)  # as training does, which then needs no rows of its own
-    with progress.start(None, "cutting into clusters" if chosen.name == "x1" else f"training {chosen.title}"):
-        classifier.fit(dataset.X, dataset.Y, progress=progress)
+        with progress.start(None, "cutting into clusters"):
+            wished = None if calibration == "none" or features is None else calibration
+            classifier.fit(dataset.X, dataset.Y, progress=progress, held_out=wished is not None)
+        extras = of_held_out(classifier.held_out_, dataset.Y, wished)
+    else:
+        with progress.start(None, f"training {chosen.title}"):
+            classifier.fit(dataset.X, dataset.Y, progress=progress)
     cost = usage.measured()
     with progress.start(None, f"saving {model}"):
         check_place(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
-        labels, points = dataset.label_names, dataset.point_names
-        store.save(classifier.model_, model, features=features, label_names=labels, point_names=points)
+        store.save(
+            classifier.model_,
+            model,
+            label_names=dataset.label_names,
+            point_names=dataset.point_names,
+            features=features,
+            texts=texts,
+            extras=extras,
+        )
     sizes = {"points": dataset.n_points, "features": dataset.n_features, "labels": dataset.n_labels}
     # The peak is taken again: saving may have needed more than training.
     report = {
@@ -76,9 +140,10 @@ def train(
         **sizes,
         **cost,
         "peak_rss_bytes": usage.measured()["peak_rss_bytes"],
+        **reading.skipped,
     }
-    X, Y = dataset.X, dataset.Y
-    report["mapped_bytes"] = mapped_bytes(X.indices, X.data, Y.indices, Y.data)
+    arrays = (dataset.X.indices, dataset.X.data) if hasattr(dataset.X, "indices") else (dataset.X,)
+    report["mapped_bytes"] = mapped_bytes(*arrays, dataset.Y.indices, dataset.Y.data)
     show_report({**report, "model_bytes": disk_bytes(Path(model))}, as_json)
 
 

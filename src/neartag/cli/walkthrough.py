@@ -29,7 +29,8 @@ class Walkthrough:
         self.release, self.tags = debian.info()["release"], debian.tag_names()
         self.packages, self.sources = train.names[::step], train.sources[::step]
         self.features = TfidfFeatures()
-        self.X, self.Y = self.features.fit_transform(train.words[::step]), train.label_matrix(self.tags)[::step]
+        self.words = train.words[::step]
+        self.X, self.Y = self.features.fit_transform(self.words), train.label_matrix(self.tags)[::step]
         self.X_test, self.Y_test = self.features.transform(test.words[::step]), test.label_matrix(self.tags)[::step]
 
     def run(self, settings: dict[str, Any], folder: str, sentences: Sequence[str]) -> dict[str, Any]:
@@ -54,16 +55,25 @@ class Walkthrough:
 
     def _train(self, settings: dict[str, Any], folder: str) -> dict[str, Any]:
         from neartag import store
+        from neartag.calibrate import of_held_out
+        from neartag.texts import Texts
         from neartag.x1.classifier import X1Classifier
 
         start = time.perf_counter()
         with self.progress.start(None, "cutting into clusters"):
-            classifier = X1Classifier(**settings).fit(self.X, self.Y, progress=self.progress)
+            classifier = X1Classifier(**settings).fit(self.X, self.Y, progress=self.progress, held_out=True)
         labels, _ = classifier.predict_topk(self.X_test, 5)
         result = self._measure("X1", labels, time.perf_counter() - start)
         with self.progress.start(None, f"saving {folder}"):
-            names, points = self.tags, self.packages
-            store.save(classifier.model_, folder, features=self.features, label_names=names, point_names=points)
+            store.save(
+                classifier.model_,
+                folder,
+                label_names=self.tags,
+                point_names=self.packages,
+                features=self.features,
+                texts=Texts.of(" ".join(words) for words in self.words),
+                extras=of_held_out(classifier.held_out_, self.Y, "auto"),
+            )
         return result
 
     def _measure(self, name: str, labels: np.ndarray, seconds: float) -> dict[str, Any]:
@@ -79,23 +89,21 @@ class Walkthrough:
 
 def tag(folder: str, sentences: Sequence[str]) -> list[dict[str, Any]]:
     """Return the best labels of each sentence, by the model in the folder, with the packages that voted for them."""
-    from neartag import store
-    from neartag.cli.explain import explain
+    from neartag.tagger import TextTagger
 
-    stored = store.load(folder)
-    reasons = explain(stored.model, stored.features.transform(sentences), LABELS, VOTERS)
-    labels, points = stored.label_names or [], stored.point_names or []
+    tagger = TextTagger.load(folder)
     return [
         {
             "text": sentence,
             "labels": [
                 {
-                    "label": labels[reason.label],
+                    "label": reason.label,
                     "score": round(reason.score, 4),
-                    "voters": [{"name": points[row], "share": round(share, 4)} for row, share in reason.voters],
+                    "share": round(reason.share, 4),
+                    "voters": [{"name": voter.id, "share": round(voter.share, 4)} for voter in reason.voters],
                 }
-                for reason in found
+                for reason in tagger.explain(sentence, LABELS, VOTERS)
             ],
         }
-        for sentence, found in zip(sentences, reasons, strict=True)
+        for sentence in sentences
     ]

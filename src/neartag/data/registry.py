@@ -20,7 +20,7 @@ from neartag.data.files import COMPRESSIONS, digest, read_lines
 from neartag.data.text import read_text_jsonl
 from neartag.errors import DataError
 
-__all__ = ["KNOWN", "cache_folder", "data_folder", "find", "load", "load_text", "names"]
+__all__ = ["KNOWN", "cache_folder", "data_folder", "find", "load", "load_text", "names", "text_file"]
 
 KNOWN = {
     "bibtex": "BibTeX, 7,395 bookmarks, 159 tags",
@@ -98,12 +98,17 @@ def load(name: str | Path, part: str = "train", *, labelled: bool = True) -> Dat
 
 def load_text(name: str | Path, part: str = "train") -> tuple[list[str], list[list[str]]]:
     """Return the texts of a part of a data set, given as for `load`, and the names of each one's labels."""
+    return read_text_jsonl(text_file(name, part))
+
+
+def text_file(name: str | Path, part: str = "train") -> Path:
+    """Return the file that has the texts of a part of a data set, given as for `load`."""
     path = Path(name)
     here = [base for base in (f"{name}{_TEXT}", str(name)) if _is_here(base)]
     if not here and path.is_file():
-        return read_text_jsonl(path)
+        return path
     folder = path if not here and path.is_dir() else find(here[0] if here else f"{name}{_TEXT}")
-    return read_text_jsonl(_part_file(folder, part, ".jsonl", name))
+    return _part_file(folder, part, ".jsonl", name)
 
 
 def _is_here(name: str) -> bool:

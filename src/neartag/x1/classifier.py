@@ -136,6 +136,8 @@ X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe(paramete
 FEW_POINTS = 10
 
 NOBODY = np.empty(0, np.int64)
+# Up to so many points learners are trained again where only answers were asked for, and no choice was to be made.
+SMALL_ENOUGH = 100_000
 ANSWERS = 20  # labels kept of each held-out point's answer
 
 PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "feature_share", "threshold")
@@ -149,7 +151,7 @@ def _trained(
     settings.update({name: CHOICES[name][0] for name in names})
     held = held_out_rows(n, settings["random_state"]) if names or ask else NOBODY
     answered = None
-    again = len(held) > 0 and n <= SMALL
+    again = len(held) > 0 and n <= (SMALL if names else SMALL_ENOUGH)
     what = "trying on held-out points" if again else "training"
     learners = train(rows, Y, settings, machine, progress, held, what)
     settings["n_learners"] = len(learners)

@@ -1,0 +1,105 @@
+"""`neartag tag` and `neartag explain`: the labels of a text, and why they were given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import AsJson, Model
+from neartag.errors import ParameterError
+
+if TYPE_CHECKING:
+    from neartag.explain import Reason
+    from neartag.tagger import Tag
+
+Count = Annotated[int, typer.Option("-k", help="Labels at most.")]
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SCORE|f1|precision=P",
+        help="Only labels that score so much; f1 and precision=0.8: what gave that on held-out documents.",
+    ),
+]
+Texts = Annotated[list[str], typer.Argument(metavar="TEXT…", help="The text, or several, or - for lines of input.")]
+
+
+def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, as_json: AsJson = False) -> None:
+    """Print the labels of a text, best first, each with its score.
+
+    The score is the probability that the label is right, where the model is calibrated, else its share of the votes.
+    With --json each text gets a line.
+    """
+    from neartag.tagger import TextTagger
+
+    wish = read_threshold(threshold)
+    tagger = TextTagger.load(model)
+    given = _texts(texts)
+    for number, (text, tags) in enumerate(zip(given, tagger.predict(given, k, wish), strict=True)):
+        if as_json:
+            print(output.json_line({"text": text, "labels": [each._asdict() for each in tags]}))
+            continue
+        if len(given) > 1:
+            print(("\n" if number else "") + output.shortened(text))
+        _show(tags)
+
+
+def explain(
+    model: Model,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text.")],
+    k: Count = 3,
+    voters: Annotated[int, typer.Option(help="Documents shown for each label.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Print the labels of a text and, for each, the documents that voted for it.
+
+    A document's share is its part of all votes; the words are those that it shares with the text, the weightiest first.
+    """
+    from neartag.tagger import TextTagger
+
+    reasons = TextTagger.load(model).explain(text, k, voters)
+    if as_json:
+        output.show_json({"text": text, "labels": [_plain(reason) for reason in reasons]})
+        return
+    for number, reason in enumerate(reasons):
+        print(("\n" if number else "") + f"{output.visible(reason.label)}  {100 * reason.score:.0f}%")
+        for voter in reason.voters:
+            words = ", ".join(output.visible(word.word) for word in voter.words) or "no word in common"
+            print(f"  {100 * voter.share:4.1f}% of the votes  {output.visible(voter.id)}: {words}")
+            if voter.text:
+                print(f"        {output.shortened(voter.text)}")
+            print(f"        labels: {output.shortened(', '.join(voter.labels))}")
+
+
+def read_threshold(text: str | None) -> str | float | None:
+    """Return the threshold that an option's text means; what words mean the model's calibration says."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        if text != "f1" and not text.startswith("precision="):
+            raise ParameterError(f"--threshold must be a score, f1 or precision=0.8, not {text!r}") from None
+        return text
+
+
+def _texts(given: list[str]) -> list[str]:
+    import sys
+
+    if given == ["-"]:
+        lines = sys.stdin.buffer.read().decode(errors="replace").split("\n")
+        return [line.removesuffix("\r") for line in lines[: -1 if not lines[-1] else None]]
+    return given
+
+
+def _show(tags: list[Tag]) -> None:
+    if not tags:
+        print("  no label")
+    for each in tags:
+        print(f"  {100 * each.score:5.1f}%  {output.visible(each.label)}")
+
+
+def _plain(reason: Reason) -> dict[str, Any]:
+    voters = [{**voter._asdict(), "words": [word._asdict() for word in voter.words]} for voter in reason.voters]
+    return {**reason._asdict(), "voters": voters}

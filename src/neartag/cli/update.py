@@ -1,0 +1,103 @@
+"""`neartag add` and `neartag forget`: documents into a model and out of it, without training again."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import AsJson, Model, Quiet
+from neartag.cli.sources import (
+    Format,
+    IdField,
+    LabelField,
+    Reading,
+    Separator,
+    SkipBad,
+    TextField,
+    VectorField,
+    read,
+)
+from neartag.errors import DataError
+
+BATCH = 1000  # documents added at once: a crash loses no more of the work, and never half a batch
+
+
+def add(
+    model: Model,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Documents with labels, as for train.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace documents whose id is there already.")] = False,
+    text_field: TextField = "text",
+    label_field: LabelField = None,
+    id_field: IdField = "id",
+    vector_field: VectorField = None,
+    separator: Separator = ";",
+    kind: Format = None,
+    skip_bad: SkipBad = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add documents to a model without training again.
+
+    They vote at once, and labels never seen before are predicted for similar texts. `neartag inspect` tells when so
+    much has been added that training again is worth while.
+    """
+    from neartag.data.dataset import Dataset
+    from neartag.live import LiveTagger
+
+    reading = Reading(text_field, label_field, id_field, vector_field, separator, kind, skip_bad)
+    progress = output.progress(quiet)
+    with progress.start(None, f"loading {model}"):
+        live = LiveTagger(model)
+    labels = len(live.tagger.labels)
+    found = read(data, "train", reading)
+    if isinstance(found, Dataset):
+        raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
+    count = 0
+    with progress.start(None, "adding"):
+        documents = iter(found)
+        while batch := list(islice(documents, BATCH)):
+            count += len(live.add(batch, replace=replace))
+            progress.advance(len(batch))
+    if not quiet:
+        reading.say()
+    new = live.tagger.labels[labels:]
+    _report(as_json, {"added": count, "points": len(live.tagger), "new_labels": new, **reading.skipped})
+
+
+def forget(
+    model: Model,
+    ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of documents, or - for lines of input.")],
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Remove documents from a model: texts, features, embeddings and votes, on disk too.
+
+    What was learned from them stays until the model is trained again.
+    """
+    import sys
+
+    from neartag.live import LiveTagger
+
+    names = [line for line in sys.stdin.read().splitlines() if line] if ids == ["-"] else ids
+    progress = output.progress(quiet)
+    with progress.start(None, f"loading {model}"):
+        live = LiveTagger(model)
+    with progress.start(None, f"writing {model}"):
+        count = live.forget(names)
+    _report(as_json, {"forgotten": count, "points": len(live.tagger)})
+
+
+def _report(as_json: bool, report: dict[str, Any]) -> None:
+    if as_json:
+        output.show_json(report)
+        return
+    shown = {name: value for name, value in report.items() if name != "skipped_because"}
+    pairs = []
+    for name, value in shown.items():
+        text = f"{value:,}" if isinstance(value, int) else ", ".join(map(output.visible, value[:10])) or "none"
+        more = f" and {len(value) - 10} more" if isinstance(value, list) and len(value) > 10 else ""
+        pairs.append((name.replace("_", " "), text + more))
+    output.show_pairs(pairs)
