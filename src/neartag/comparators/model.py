@@ -6,6 +6,7 @@ frequent to the least: ties between equal scores then go to the more frequent la
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -122,7 +123,11 @@ class ScoringModel(ABC):
     def adjusted(self: Model, changes: dict[str, Any]) -> Model:
         """Return a model of the same arrays with other settings of prediction; itself where they are its own."""
         settings = {**self.settings, **changes}
-        return self if settings == self.settings else replace(self, facts=replace(self.facts, settings=settings))
+        if settings == self.settings:
+            return self
+        other = copy.copy(self)  # with what was made of the arrays for prediction, which settings do not change
+        other.facts = replace(self.facts, settings=settings)
+        return other
 
     def predict_topk(self, X: Any, k: int = 5, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row of X, best first, and their scores in [0, 1], both (m, k).

@@ -1,0 +1,162 @@
+"""CPLST: label directions that are at once common among the points and easy to predict from the features.
+
+Yao-Nan Chen and Hsuan-Tien Lin, "Feature-aware label space dimension reduction for multi-label classification",
+NIPS 2012 (conditional principal label space transformation).
+
+Objective: with Z = Y − 1ȳᵀ the labels less their means, and H = X (XᵀX + λI)⁻¹ Xᵀ what ridge regression makes of them,
+
+    max over V (L, M) with VᵀV = I of tr Vᵀ Zᵀ H Z V,        W = (XᵀX + λI)⁻¹ Xᵀ Z V,        scores ȳ + x W Vᵀ:
+
+V has the M leading eigenvectors of ZᵀHZ. Neither Z nor H is ever made: with the Cholesky factor R Rᵀ = XᵀX + λI and
+T = R⁻¹ (XᵀY − Xᵀ1 ȳᵀ) (d, L) we have ZᵀHZ = TᵀT and W = R⁻ᵀ T V. Where d < L the eigenvectors U of T Tᵀ (d, d) are
+found instead, from which V = Tᵀ U / √eigenvalues.
+
+Cost of training: nnz(X) d̄ for XᵀX with d̄ features a row, d³/3 for its factor, d² L for T, and some min(d, L)³ for the
+eigenvectors; memory of d² + 2 d L + 3 min(d, L)² numbers in float64. Prediction of a point: d̄ M + M L. The model is
+(d + L) M numbers. Many points cost little; tens of thousands of both features and labels are out of reach.
+
+Where we differ from the paper: it rounds the scores to decide on labels, we rank by them; directions of which ridge
+regression makes nothing (eigenvalue 0) are dropped, since they would add nothing to any score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh, solve_triangular
+from scipy.sparse import csr_matrix
+
+from neartag.arrays import require
+from neartag.comparators.base import Comparator, Shape, from_table
+from neartag.comparators.model import Facts, ScoringModel, State, check_array, dimension, squashed
+from neartag.factor import cholesky
+from neartag.progress import Progress
+from neartag.rows import Rows, gram, times, transpose
+from neartag.threads import run_pieces, tall_times
+from neartag.x1.admm import SMALLEST_L2
+
+# Labels worked on at once, at least.
+COLUMNS = 64
+# Directions with less than this share of the first one's eigenvalue are rounding errors.
+NOTHING = 1e-12
+
+
+@dataclass(repr=False)
+class CPLSTModel(ScoringModel):
+    """Regressors of the label directions, and the directions."""
+
+    kind = "cplst"
+
+    weights: np.ndarray  # W (d, M)
+    directions: np.ndarray  # Vᵀ (M, seen)
+
+    def scores(self, rows: Rows, threads: int) -> np.ndarray:
+        """Return ȳ + x W Vᵀ, squashed so that ½ stays ½."""
+        raw = tall_times(times(rows, self.weights, threads), self.directions, threads)  # (m, seen)
+        raw += means(self.facts).astype(np.float32)
+        return squashed(raw, 0.5)
+
+    def state(self) -> State:
+        """Return both factors."""
+        return {"factors": {"weights": self.weights, "directions": self.directions}}
+
+    @classmethod
+    def rebuilt(cls, facts: Facts, state: State) -> CPLSTModel:
+        """Return the model of a state."""
+        shape = state["factors"]["directions"].shape
+        require(len(shape) == 2, "directions are not a matrix")
+        weights = check_array(state, "factors", "weights", (facts.columns, shape[0]))
+        return cls(facts, weights, check_array(state, "factors", "directions", (shape[0], facts.width)))
+
+
+def means(facts: Facts) -> np.ndarray:
+    """Return each label's share of the training points, (facts.width,)."""
+    shares = facts.frequency[facts.seen] / facts.n_points
+    return shares if len(shares) else np.zeros(1)
+
+
+def centred_products(X: Rows, Y: csr_matrix, threads: int = 1) -> np.ndarray:
+    """Return Xᵀ (Y − 1ȳᵀ) (d, L) in float64, in Fortran order, without ever making Y dense."""
+    points = X.astype(np.float64)
+    per_label = transpose(Y).astype(np.float64)  # (L, n)
+    mean = np.asarray(per_label.sum(axis=1)).ravel() / X.shape[0]  # ȳ (L,)
+    sums = np.asarray(points.sum(axis=0)).ravel()  # Xᵀ1 (d,)
+    out = np.empty((X.shape[1], Y.shape[1]), order="F")
+
+    def part(start: int, stop: int) -> None:
+        block = per_label[start:stop] @ points  # (labels, d)
+        block = block.toarray() if sparse.issparse(block) else block
+        out[:, start:stop] = block.T - np.outer(sums, mean[start:stop])
+
+    run_pieces(part, Y.shape[1], threads, least=COLUMNS)
+    return out
+
+
+def ridge_factor(X: Rows, l2: float, threads: int = 1) -> np.ndarray:
+    """Return R (d, d) with R Rᵀ = XᵀX + λI in its lower triangle; what is above is to be ignored."""
+    square = gram(X, transpose(X), np.float64, threads)
+    diagonal = np.einsum("ii->i", square)
+    diagonal += max(l2, SMALLEST_L2 * max(1.0, float(diagonal.max())))
+    cholesky(square, threads)
+    return square
+
+
+def conditional_directions(
+    factor: np.ndarray, products: np.ndarray, count: int, threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return W (d, M) and V (L, M), M ≤ count, from R (d, d) and XᵀZ (d, L), which is written over."""
+    T = products
+    T[:] = solve_triangular(factor, T, lower=True, overwrite_b=True, check_finite=False)
+    d, labels = T.shape
+    if labels <= d:
+        values, V = leading_eigenvectors(tall_times(T.T, T, threads), count)
+        images = tall_times(T, V, threads)  # T V (d, M)
+    else:
+        values, U = leading_eigenvectors(tall_times(T, T.T, threads), count)
+        roots = np.sqrt(np.maximum(values, np.finfo(float).tiny))
+        V = tall_times(T.T, U, threads) / roots  # (L, M)
+        images = U * roots  # T V again
+    return solve_triangular(factor, images, lower=True, trans="T", check_finite=False), V
+
+
+def leading_eigenvectors(square: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues (M,) of a positive semi-definite matrix and their vectors (side, M).
+
+    M is `count` at most and 1 at least: those that are zero are left out. The matrix is written over.
+    """
+    side = len(square)
+    first = max(0, side - count)
+    values, vectors = eigh(square, subset_by_index=(first, side - 1), overwrite_a=True, check_finite=False)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = max(1, int((values > NOTHING * values[0]).sum()))
+    return values[:kept], vectors[:, :kept]
+
+
+@from_table
+class CPLSTClassifier(Comparator):
+    """Ridge regression of the conditional principal label directions, M of them."""
+
+    method = "cplst"
+
+    def _train(self, rows: Rows, Y: csr_matrix, facts: Facts, threads: int, progress: Progress) -> CPLSTModel:
+        count = min(dimension(facts.settings["dim"], facts.width), facts.width)
+        with progress.start(3, "label directions"):
+            products = centred_products(rows, Y, threads)
+            progress.advance()
+            factor = ridge_factor(rows, facts.settings["l2"], threads)
+            progress.advance()
+            W, V = conditional_directions(factor, products, count, threads)
+            progress.advance()
+        return CPLSTModel(facts, np.ascontiguousarray(W, np.float32), np.ascontiguousarray(V.T, np.float32))
+
+    def _memory(self, shape: Shape, settings: dict[str, Any], threads: int) -> int:
+        d, labels = shape.features, shape.labels
+        count = min(dimension(settings["dim"], labels), labels, d)
+        side = min(d, labels)
+        # The rows in float64 and transposed, the labels twice; the factor; T and, while it is solved for, its copy;
+        # T Tᵀ or TᵀT with what LAPACK needs beside it; the directions and their regressors, some of them twice.
+        small = 28 * shape.entries + 36 * shape.ones
+        return small + 8 * (d * d + 2 * d * labels + 3 * side * side + 3 * count * (d + labels))
