@@ -10,12 +10,26 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from neartag import data, metrics, presets, store
     from neartag.features import TfidfFeatures
+    from neartag.live import LiveTagger
+    from neartag.tagger import TextTagger
     from neartag.x1.classifier import X1Classifier
     from neartag.x1.model import X1Model
 
-__all__ = ["TfidfFeatures", "X1Classifier", "X1Model", "data", "metrics", "presets", "store"]
+__all__ = [
+    "LiveTagger",
+    "TextTagger",
+    "TfidfFeatures",
+    "X1Classifier",
+    "X1Model",
+    "data",
+    "metrics",
+    "presets",
+    "store",
+]
 
 _CLASSES = {
+    "LiveTagger": "neartag.live",
+    "TextTagger": "neartag.tagger",
     "TfidfFeatures": "neartag.features",
     "X1Classifier": "neartag.x1.classifier",
     "X1Model": "neartag.x1.model",

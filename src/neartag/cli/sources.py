@@ -74,6 +74,11 @@ class Reading:
         return Fields(self.text, labels, self.id, self.vector, self.separator)
 
     @property
+    def named(self) -> bool:
+        """Whether the options leave no doubt that documents are meant."""
+        return self.kind is not None or self.text != "text" or bool(self.labels) or self.vector is not None
+
+    @property
     def skipped(self) -> dict[str, Any]:
         """How many lines were passed over and what the first few errors say; nothing where none was to be."""
         return {} if self.bad is None else {"skipped": self.bad.count, "skipped_because": self.bad.messages}
@@ -106,11 +111,7 @@ def read(
         return _packages(part)
     path = Path(data)
     known = data in registry.names()
-    if (
-        path.exists()
-        and not known
-        and (reading.kind is not None or _is_documents(path, part, reading, holds_documents))
-    ):
+    if path.exists() and not known and (reading.named or _is_documents(path, part, reading, holds_documents)):
         return reading.documents(path, labelled=labelled)
     if path.is_file() and not known:
         return registry.load(path, labelled=labelled)

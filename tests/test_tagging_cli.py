@@ -1,0 +1,182 @@
+"""From a file of documents to labels, reasons, additions and forgetting, as a person runs it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+
+import pytest
+
+from cli_helpers import invoke
+
+
+def run(*arguments, stdin=None):
+    return invoke(*arguments, input=stdin)
+
+
+SENTENCES = {
+    "garden": ["grow tomatoes in the garden", "prune the roses in early spring", "compost for the vegetable bed"],
+    "kitchen": ["bake bread with flour and yeast", "tomato soup with fresh basil", "roast the vegetables slowly"],
+    "cycling": ["repair a bicycle wheel", "the gears of a racing bicycle", "ride up the mountain in spring"],
+}
+
+
+def documents():
+    chance = random.Random(0)
+    for number in range(80):
+        for label, texts in SENTENCES.items():
+            for place, text in enumerate(texts):
+                labels = [label, f"{label} {place}"]
+                if chance.random() < 0.3:  # people do not all tag alike
+                    labels.append(chance.choice(["outdoors", "home", "how-to"]))
+                yield {"id": f"{label}-{place}-{number}", "text": f"{text} {number % 9}", "labels": labels}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("tagging")
+    (place / "docs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents()))
+    done = run("train", place / "docs.jsonl", place / "model", "--embedding-dim", "10", "--n-jobs", "1")
+    assert done.exit_code == 0, done.stderr
+    return place
+
+
+@pytest.fixture
+def model(folder, tmp_path):
+    import shutil
+
+    shutil.copytree(folder / "model", tmp_path / "model")
+    return tmp_path / "model"
+
+
+def labels_of(done) -> list[str]:
+    return [each["label"] for each in json.loads(done.stdout)["labels"]]
+
+
+def test_a_text_is_tagged(folder):
+    done = run("tag", folder / "model", "a new bicycle wheel", "-k", "2")
+    assert done.exit_code == 0, done.stderr
+    assert "cycling" in done.stdout
+    assert "%" in done.stdout
+    assert set(labels_of(run("tag", folder / "model", "bread and yeast", "-k", "2", "--json"))) == {
+        "kitchen",
+        "kitchen 0",
+    }
+
+
+def test_several_texts_and_lines_of_input(folder):
+    done = run("tag", folder / "model", "bicycle", "tomatoes", "--json")
+    assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == ["bicycle", "tomatoes"]
+    done = run("tag", folder / "model", "-", "--json", stdin="bicycle gears\nbasil soup\n")
+    assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == ["bicycle gears", "basil soup"]
+
+
+def test_a_threshold(folder):
+    everything = labels_of(run("tag", folder / "model", "bicycle wheel", "--json"))
+    sure = labels_of(run("tag", folder / "model", "bicycle wheel", "--json", "--threshold", "0.9"))
+    assert set(sure) <= set(everything)
+    done = run("tag", folder / "model", "x", "--threshold", "high")
+    assert done.exit_code == 2
+    assert "--threshold must be a score" in done.stderr
+
+
+def test_an_explanation_names_documents_and_words(folder):
+    done = run("explain", folder / "model", "the gears of my bicycle")
+    assert done.exit_code == 0, done.stderr
+    assert "cycling-" in done.stdout
+    assert "bicycle" in done.stdout
+    assert "of the votes" in done.stdout
+    reasons = json.loads(run("explain", folder / "model", "the gears of my bicycle", "--json").stdout)["labels"]
+    words = {word["word"] for reason in reasons for voter in reason["voters"] for word in voter["words"]}
+    assert {"bicycle", "gears"} <= words
+
+
+def test_a_new_label_is_predicted_after_adding(model, tmp_path):
+    (tmp_path / "new.jsonl").write_text(
+        '{"id": "n1", "text": "the wheel of a bicycle in the garden", "labels": ["sheds"]}\n'
+    )
+    done = run("add", model, tmp_path / "new.jsonl")
+    assert done.exit_code == 0, done.stderr
+    assert "sheds" in done.stdout
+    assert "sheds" in labels_of(run("tag", model, "the wheel of a bicycle in the garden", "--json"))
+    assert "1 of 721 points" in run("inspect", model).stdout
+    again = run("add", model, tmp_path / "new.jsonl")
+    assert again.exit_code == 2
+    assert "'n1' is there already" in again.stderr
+    assert run("add", model, tmp_path / "new.jsonl", "--replace").exit_code == 0
+    assert json.loads(run("forget", model, "n1", "--json").stdout) == {"forgotten": 1, "points": 720}
+    assert "sheds" not in labels_of(run("tag", model, "the wheel of a bicycle in the garden", "--json"))
+    done = run("forget", model, "n1")
+    assert done.exit_code == 2
+    assert "no document 'n1'" in done.stderr
+
+
+def test_bad_lines_stop_it_or_are_passed_over(model, tmp_path):
+    (tmp_path / "new.jsonl").write_text('{"text": "a", "labels": ["x"]}\nnot JSON\n{"text": 3, "labels": []}\n')
+    done = run("add", model, tmp_path / "new.jsonl")
+    assert done.exit_code == 2
+    assert "new.jsonl:2" in done.stderr
+    done = run("add", model, tmp_path / "new.jsonl", "--skip-bad", "--json")
+    assert done.exit_code == 0
+    report = json.loads(done.stdout)
+    assert (report["added"], report["skipped"]) == (1, 2)
+    assert "2 bad lines were passed over" in done.stderr
+
+
+def test_a_table_with_other_names(tmp_path):
+    with (tmp_path / "docs.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["key", "body", "tags"])
+        for each in documents():
+            table.writerow([each["id"], each["text"], "|".join(each["labels"])])
+    options = ["--text-field", "body", "--label-field", "tags", "--id-field", "key", "--separator", "|"]
+    fast = ["--embedding-dim", "10", "--n-jobs", "1"]
+    done = run("train", tmp_path / "docs.csv", tmp_path / "model", *options, *fast, "--word-pairs", "--min-df", "2")
+    assert done.exit_code == 0, done.stderr
+    assert "kitchen" in labels_of(run("tag", tmp_path / "model", "bread with yeast", "--json"))
+    assert "cycling-0-1" in run("explain", tmp_path / "model", "repair a bicycle wheel 1", "--voters", "5").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--min-df", "many"], "--min-df must be"),
+        (["--char-ngrams", "a-b"], "--char-ngrams must be"),
+        (["--calibration", "magic"], "--calibration must be"),
+        (["--stop-words", "nowhere.txt"], "--stop-words nowhere.txt"),
+        (["--text-field", "body"], "'body'"),
+        (["--format", "docx"], "kind='docx'"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line(folder, tmp_path, options, words):
+    done = run("train", folder / "docs.jsonl", tmp_path / "model", *options)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "model").exists()
+
+
+def test_hashed_words_and_no_texts_kept(folder, tmp_path):
+    options = ["--hashing", "512", "--no-keep-texts", "--calibration", "none", "--embedding-dim", "10", "--n-jobs", "1"]
+    assert run("train", folder / "docs.jsonl", tmp_path / "model", *options).exit_code == 0
+    assert "cycling" in labels_of(run("tag", tmp_path / "model", "bicycle wheel", "--json"))
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "model").iterdir())
+    assert b"racing bicycle" not in everything
+    assert json.loads(run("inspect", tmp_path / "model", "--json").stdout)["calibration"] is None
+
+
+def test_inspect_tells_of_drift_and_scores(folder):
+    said = run("inspect", folder / "model").stdout
+    for words in ("added since", "train again", "not needed", "wished precision", "held-out points"):
+        assert words in said
+    report = json.loads(run("inspect", folder / "model", "--json").stdout)
+    assert report["drift"]["added"] == 0
+    assert 0 <= report["calibration"]["error"] <= 1
+
+
+def test_feature_rows_are_no_documents(model, tmp_path):
+    (tmp_path / "rows.txt").write_text("1 4 2\n0 1:1\n")
+    done = run("add", model, tmp_path / "rows.txt")
+    assert done.exit_code == 2
+    assert "rows of features" in done.stderr
