@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest lint format bench peers clean
+.PHONY: demo test test-fast test-lowest test-annif lint format bench peers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/neartag demo
@@ -15,14 +15,14 @@ test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m "not slow and not real"
 
 lint: $(VENV)/.lint
-	$(BIN)/ruff check src tests benchmarks scripts
-	$(BIN)/ruff format --check src tests benchmarks scripts
+	$(BIN)/ruff check src tests benchmarks scripts examples
+	$(BIN)/ruff format --check src tests benchmarks scripts examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.lint
-	$(BIN)/ruff check --fix src tests benchmarks scripts
-	$(BIN)/ruff format src tests benchmarks scripts
+	$(BIN)/ruff check --fix src tests benchmarks scripts examples
+	$(BIN)/ruff format src tests benchmarks scripts examples
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py
@@ -44,7 +44,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --editable ".[test,fuzz]"
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed
@@ -64,5 +64,14 @@ $(VENV)/.lint: $(VENV)/.installed
 	-.venv-peers/bin/python -m pip install --quiet --no-deps libpecos==1.2.8
 	touch $@
 
+# The example backend in a real Annif, in an environment of its own.
+test-annif: .venv-annif/.installed
+	.venv-annif/bin/python -m pytest -q examples/annif_backend
+
+.venv-annif/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-annif
+	.venv-annif/bin/python -m pip install --quiet annif pytest pytest-timeout --editable .
+	touch $@
+
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-peers .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build
+	rm -rf $(VENV) .venv-lowest .venv-peers .venv-annif .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build
