@@ -10,6 +10,7 @@ SCALES = ("unit", "raw")
 VOTES = ("uniform", "similarity")
 DECODERS = ("omp", "cosamp")
 RANKINGS = ("knn", "dot")
+STEPS = ("adagrad", "plain")
 SCORERS = ("naive_bayes", "one_vs_all")
 
 ROW_SCALE = Parameter("row_scale", str, "unit", "feature rows scaled to unit length, or raw as given", choices=SCALES)
@@ -47,10 +48,10 @@ def _dimension(name: str, letter: str) -> Parameter:
 TABLES: dict[str, tuple[Parameter, ...]] = {
     "leml": (
         _dimension("rank", "rank of the weights, k"),
-        _l2(1.0, "L2 penalty of both factors, λ"),
-        Parameter("max_iter", int, 10, "alternations between the two factors", 1),
+        _l2(2.0, "L2 penalty of both factors, λ"),
+        Parameter("max_iter", int, 2, "alternations between the two factors", 1),
         Parameter("cg_max_iter", int, 20, "steps of conjugate gradients an alternation at most", 1),
-        _bias(0.0),
+        _bias(1.0),
         *COMMON,
     ),
     "local_leml": (
@@ -59,20 +60,32 @@ TABLES: dict[str, tuple[Parameter, ...]] = {
         _X1["max_cluster_size"],
         _X1["cluster_start"],
         _dimension("rank", "rank of each cluster's weights, k"),
-        _l2(1.0, "L2 penalty of both factors, λ"),
-        Parameter("max_iter", int, 10, "alternations between the two factors", 1),
+        _l2(2.0, "L2 penalty of both factors, λ"),
+        Parameter("max_iter", int, 2, "alternations between the two factors", 1),
         Parameter("cg_max_iter", int, 20, "steps of conjugate gradients an alternation at most", 1),
-        _bias(0.0),
+        _bias(1.0),
         *COMMON,
     ),
     "wsabie": (
-        Parameter("dim", int, 100, "dimension of the joint space, D", 1),
-        Parameter("margin", float, 1.0, "by how much a right label must lead a wrong one", 0, 1e6),
-        Parameter("learning_rate", float, 0.05, "step of stochastic gradients, γ", 1e-9, 1e6),
-        Parameter("max_norm", float, 1.0, "largest length of a feature's and of a label's vector, C", 1e-6, 1e6),
-        Parameter("epochs", int, 20, "passes over the pairs of a point and one of its labels", 1),
+        Parameter("dim", int, 100, "dimension of the joint space, D", 1, LARGEST_COUNT),
+        Parameter("margin", float, 1.0, "by how much a right label must lead a wrong one", 1e-9, 1e6),
+        Parameter("learning_rate", float, 0.05, "first step of stochastic gradients, γ; it falls to 0", 1e-9, 1e6),
+        Parameter("steps", str, "adagrad", "steps by each row's gradients so far, or all alike", choices=STEPS),
+        Parameter("max_norm", float, 4.0, "largest length of a feature's and of a label's vector, C", 1e-6, 1e6),
+        Parameter("epochs", int, 20, "passes over the pairs of a point and one of its labels", 1, LARGEST_COUNT),
+        Parameter(
+            "max_draws",
+            int,
+            "auto",
+            "wrong labels tried for a pair at most; auto: all but one (the paper), 1000 at most",
+            1,
+            LARGEST_COUNT,
+            choices=("auto",),
+        ),
         Parameter("ranking", str, "knn", "what ranks labels: nearest points, or dot products", choices=RANKINGS),
         Parameter("neighbours", int, 20, "nearest training points that vote, k", 1, LARGEST_COUNT),
+        _X1["vote_weight"],
+        _X1["vote_sharpness"],
         _bias(0.0),
         *COMMON,
     ),
@@ -84,8 +97,8 @@ TABLES: dict[str, tuple[Parameter, ...]] = {
     ),
     "cs": (
         _dimension("dim", "random projections, m"),
-        Parameter("sparsity", int, 10, "labels decoded for a point, k", 1),
-        Parameter("decoder", str, "omp", "how the sparse label vector is found", choices=DECODERS),
+        Parameter("sparsity", int, 15, "labels decoded for a point at most, k", 1, LARGEST_COUNT),
+        Parameter("decoder", str, "cosamp", "how the sparse label vector is found", choices=DECODERS),
         _l2(1.0, "L2 penalty of the regression, λ"),
         _bias(1.0),
         *COMMON,
@@ -109,10 +122,19 @@ TABLES: dict[str, tuple[Parameter, ...]] = {
     "lpsr": (
         Parameter("scorer", str, "naive_bayes", "the base scorer of points and labels", choices=SCORERS),
         Parameter("partitions", int, "auto", "parts of the input; auto: n / 1000", 1, LARGEST_COUNT, choices=("auto",)),
-        Parameter("labels_per_partition", int, "auto", "labels of a part at most", 1, LARGEST_COUNT, choices=("auto",)),
+        Parameter(
+            "labels_per_partition",
+            int,
+            "auto",
+            "labels of a part at most; auto: a tenth of all, 100 at least",
+            1,
+            LARGEST_COUNT,
+            choices=("auto",),
+        ),
         Parameter("n_probe", int, 1, "nearest parts whose labels are scored for a point", 1),
         Parameter("at", int, 5, "k of the precision that labels are assigned for", 1),
-        Parameter("smoothing", float, 1.0, "added to each count of naive Bayes", 1e-9, 1e6),
+        Parameter("weighted_rounds", int, 0, "rounds of k-means in which points that are ranked well weigh more", 0),
+        Parameter("smoothing", float, 0.01, "added to each count of naive Bayes", 1e-9, 1e6),
         Parameter("C", float, 1.0, "cost of an error of the linear machines", 1e-9, 1e9),
         _bias(1.0),
         *COMMON,
@@ -124,9 +146,9 @@ TABLES: dict[str, tuple[Parameter, ...]] = {
         *COMMON,
     ),
     "knn": (
-        Parameter("neighbours", int, 10, "nearest training points that vote, k", 1, LARGEST_COUNT),
+        Parameter("neighbours", int, 20, "nearest training points that vote, k", 1, LARGEST_COUNT),
         Parameter("metric", str, "cosine", "what makes points near", choices=DISTANCES),
-        Parameter("vote_weight", str, "uniform", "one neighbour, one vote, or each by its nearness", choices=VOTES),
+        Parameter("vote_weight", str, "similarity", "one neighbour, one vote, or each by its nearness", choices=VOTES),
         *COMMON,
     ),
 }

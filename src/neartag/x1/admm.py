@@ -205,7 +205,7 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
     independent of each other, so each thread solves its own.
     """
     transposed = transpose(X)
-    diagonal = scale * _column_squares(X) + max(l2, SMALLEST_L2)  # (d,)
+    diagonal = scale * column_squares(X) + max(l2, SMALLEST_L2)  # (d,)
     if l2 < PRECONDITION_FROM * diagonal.mean():
         # Nearly no penalty: of all solutions the smallest is wanted, which only plain gradients lead to.
         diagonal[:] = 1.0
@@ -221,20 +221,20 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
         right = times(transposed, np.ascontiguousarray(target, np.float32))  # (d, columns)
         weights = np.zeros_like(right) if start is None else np.array(start, np.float32)
         error = right - apply(weights) if start is not None else right.copy()
-        goal = CG_TOLERANCE**2 * _products(right, right / scales)
+        goal = CG_TOLERANCE**2 * products(right, right / scales)
         steady = error / scales
         direction = steady.copy()
-        length = _products(error, steady)  # (columns,)
+        length = products(error, steady)  # (columns,)
         for _ in range(CG_STEPS):
             if (length <= goal).all():
                 break
             image = apply(direction)
-            curvature = _products(direction, image)
+            curvature = products(direction, image)
             step = np.where(curvature > 0, length / np.maximum(curvature, 1e-300), 0).astype(np.float32)
             weights += step * direction
             error -= step * image
             np.divide(error, scales, out=steady)
-            fresh = _products(error, steady)
+            fresh = products(error, steady)
             ratio = np.where(length > 0, fresh / np.maximum(length, 1e-300), 0).astype(np.float32)
             direction *= ratio
             direction += steady
@@ -254,13 +254,13 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
     return solve
 
 
-def _column_squares(X: Rows) -> np.ndarray:
+def column_squares(X: Rows) -> np.ndarray:
     """Squared length of each column (d,)."""
     if hasattr(X, "nnz"):
         return np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[1])
     return np.einsum("ij,ij->j", X, X, dtype=np.float64)
 
 
-def _products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Column by column, the inner products of two blocks (columns,)."""
     return np.einsum("ij,ij->j", left, right, dtype=np.float64)

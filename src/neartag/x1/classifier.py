@@ -196,7 +196,7 @@ def train(
     The points `held` out help to place the clusters, but are members of none.
     """
     seeds = np.random.SeedSequence(settings["random_state"]).spawn(settings["n_learners"])
-    partitions = _partitions(rows, settings, seeds, machine.jobs)
+    partitions = cut_all(rows, settings, seeds, machine.jobs)
     members: dict[tuple[int, int], np.ndarray] = {}
     for number, found in enumerate(partitions):
         order = np.argsort(found.assignment, kind="stable")
@@ -269,9 +269,10 @@ def _warn_of_oddities(n: int, clusters: int, Y: csr_matrix) -> None:
         )
 
 
-def _partitions(
+def cut_all(
     rows: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], jobs: int
 ) -> list[Partition]:
+    """Return the partition of each learner; one only, with a warning, where all would be the same."""
     numbers = [int(seed.generate_state(2)[1]) for seed in seeds]
     first = cut(rows, settings, numbers[0], jobs)
     if len(seeds) > 1 and first.n_clusters == 1:
