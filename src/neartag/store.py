@@ -42,7 +42,7 @@ __all__ = ["FEATURES", "KINDS", "Storable", "StorableFeatures", "StoredModel", "
 
 KINDS = {method.name: method.model_path for method in METHODS.values()} | {"x1": "neartag.x1.model:X1Model"}
 UPDATES = {"x1": "neartag.x1.update"}  # kinds whose points may be added and forgotten: the module that does it
-FEATURES = {"tfidf": "neartag.features:TfidfFeatures"}
+FEATURES = {"tfidf": "neartag.features:TfidfFeatures", "vectors": "neartag.vectors:VectorFeatures"}
 
 
 class Storable(Protocol):
