@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest test-annif lint format bench peers clean
+.PHONY: demo test test-fast test-lowest browser-test test-annif lint format bench peers clean
 
 demo: $(VENV)/.installed
 	$(BIN)/neartag demo
@@ -36,6 +36,12 @@ peers: .venv-peers/.installed
 test-lowest: .venv-lowest/.installed
 	.venv-lowest/bin/python -m pytest -q -m "not slow"
 
+# The server's page in Debian's Chromium, with screenshots. Chromium is installed where it is missing and may be.
+browser-test: .venv-browser/.installed
+	sh scripts/need_chromium.sh
+	.venv-browser/bin/python -m pytest -q tests/browser
+	@echo "screenshots: $(CURDIR)/build/screenshots"
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -57,6 +63,11 @@ $(VENV)/.lint: $(VENV)/.installed
 	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable ".[test]"
 	touch $@
 
+.venv-browser/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-browser
+	.venv-browser/bin/python -m pip install --quiet --editable ".[serve,test,browser]"
+	touch $@
+
 # Where libpecos does not install, the others are measured without it.
 .venv-peers/.installed: pyproject.toml benchmarks/peers-requirements.txt
 	$(PYTHON) -m venv .venv-peers
@@ -74,4 +85,4 @@ test-annif: .venv-annif/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-peers .venv-annif .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build
+	rm -rf $(VENV) .venv-lowest .venv-peers .venv-browser .venv-annif .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build

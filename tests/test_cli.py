@@ -20,9 +20,9 @@ import pytest
 from cli_helpers import fail, invoke, start, succeed
 from neartag import __version__, presets, store
 from neartag.cli import options, output, references, train, usage
-from neartag.cli.explain import explain
 from neartag.data import formats, mapped, synthetic
 from neartag.errors import ParameterError
+from neartag.explain import labels_of, votes
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.parameters import DEFAULTS, PARAMETERS
 
@@ -279,7 +279,8 @@ class TestMistakes:
         (tmp_path / "empty.txt").touch()
         assert "empty" in fail("train", tmp_path / "empty.txt", model)
         (tmp_path / "text.jsonl").write_text('{"text": 1}\n')
-        assert "text.jsonl:1:" in fail("predict", folder / "model", tmp_path / "text.jsonl")
+        assert "not trained on texts" in fail("predict", folder / "model", tmp_path / "text.jsonl")
+        assert "text.jsonl:1:" in fail("train", tmp_path / "text.jsonl", model)
         (tmp_path / "other.txt").write_text("1 7 30\n0 3:1\n")
         assert "7 features" in fail("predict", folder / "model", tmp_path / "other.txt")
         (tmp_path / "other.txt").write_text("1 150 9\n0 3:1\n")
@@ -495,10 +496,10 @@ class TestDemo:
 
 class TestParts:
     def test_shares_of_all_voters_add_up_to_the_score(self, data, fitted):
-        for reasons in explain(fitted.model_, data.X[300:310], 5, 1000):
-            for reason in reasons:
-                assert sum(share for _, share in reason.voters) == pytest.approx(reason.score)
-                assert all(data.Y[point, reason.label] == 1 for point, _ in reason.voters)
+        for best, share_of in votes(fitted.model_, data.X[300:310], 5):
+            for label, score in best:
+                own = [share for point, share in share_of.items() if label in labels_of(fitted.model_, point)]
+                assert sum(own) == pytest.approx(score)
 
     def test_neighbours_are_chosen_on_whole_groups(self, data):
         groups = [str(row // 3) for row in range(data.n_points)]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from neartag.features import TfidfFeatures
     from neartag.live import LiveTagger
     from neartag.tagger import TextTagger
+    from neartag.vectors import VectorFeatures
     from neartag.x1.classifier import X1Classifier
     from neartag.x1.model import X1Model
 
@@ -19,6 +20,7 @@ __all__ = [
     "LiveTagger",
     "TextTagger",
     "TfidfFeatures",
+    "VectorFeatures",
     "X1Classifier",
     "X1Model",
     "data",
@@ -31,6 +33,7 @@ _CLASSES = {
     "LiveTagger": "neartag.live",
     "TextTagger": "neartag.tagger",
     "TfidfFeatures": "neartag.features",
+    "VectorFeatures": "neartag.vectors",
     "X1Classifier": "neartag.x1.classifier",
     "X1Model": "neartag.x1.model",
 }

@@ -23,6 +23,7 @@ from neartag.cli.evaluate import evaluate
 from neartag.cli.inspect import inspect
 from neartag.cli.methods import methods
 from neartag.cli.predict import predict
+from neartag.cli.serve import serve
 from neartag.cli.tag import explain, tag
 from neartag.cli.train import train
 from neartag.cli.update import add, forget
@@ -76,7 +77,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )
-for command in (demo, train, tag, explain, add, forget, predict, evaluate, inspect, methods, compare, convert):
+for command in (demo, train, tag, explain, add, forget, predict, evaluate, inspect, methods, compare, convert, serve):
     app.command()(command)
 
 
