@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from scipy.sparse import coo_matrix, csc_matrix, csr_array, csr_matrix
 from sklearn.base import clone
@@ -23,6 +24,29 @@ from sklearn.exceptions import NotFittedError
 
 from neartag.data import synthetic
 from neartag.errors import ParameterError
+
+# scikit-learn's own checks that cannot apply, each with the reason.
+ONE_COLUMN = (
+    "gives Y as one column of classes and scores it as a vector; a label matrix of one column is no class vector"
+)
+MULTICLASS = "gives Y more than two classes in one column; Y is an indicator matrix of zeros and ones"
+SPARSE_OUT = "wants dense predictions; with thousands of labels they are sparse, and never a dense n × L"
+EXEMPT = {
+    "check_fit_score_takes_y": ONE_COLUMN,
+    "check_pipeline_consistency": ONE_COLUMN,
+    "check_classifiers_train": ONE_COLUMN,
+    "check_estimators_dtypes": MULTICLASS,
+    "check_classifier_data_not_an_array": MULTICLASS,
+    "check_classifiers_classes": MULTICLASS,
+    "check_fit2d_1feature": MULTICLASS,
+    "check_classifier_not_supporting_multiclass": "wants the words 'only binary classification'; these are multi-label",
+    "check_dtype_object": "wants a TypeError for objects in X; our errors about data are all ValueErrors",
+    "check_classifier_multioutput": SPARSE_OUT,
+    "check_classifiers_multilabel_representation_invariance": SPARSE_OUT,
+    "check_classifiers_multilabel_output_format_predict": SPARSE_OUT,
+    "check_classifiers_multilabel_output_format_decision_function": SPARSE_OUT,
+}
+NEW_TAGS = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 6)
 
 K = 5  # labels asked for
 _fitted: dict[type, object] = {}  # the model of each class that inherits the contract

@@ -11,12 +11,11 @@ import warnings
 import joblib
 import numpy as np
 import pytest
-import sklearn
 from scipy import sparse
 from scipy.sparse import csr_matrix
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contract import ClassifierContract, assert_well_formed, problem
+from contract import EXEMPT, NEW_TAGS, ClassifierContract, assert_well_formed, problem
 from neartag.data import synthetic
 from neartag.errors import ParameterError
 from neartag.parameters import Parameter
@@ -62,29 +61,6 @@ class TestContractWithEveryOption(ClassifierContract):
 
 
 # ---- scikit-learn's own checks
-
-# Those that cannot apply, each with the reason; one that passes after all is reported.
-ONE_COLUMN = (
-    "gives Y as one column of classes and scores it as a vector; a label matrix of one column is no class vector"
-)
-MULTICLASS = "gives Y more than two classes in one column; X1's Y is an indicator matrix of zeros and ones"
-SPARSE_OUT = "wants dense predictions; with thousands of labels X1's are sparse, and never a dense n × L"
-EXEMPT = {
-    "check_fit_score_takes_y": ONE_COLUMN,
-    "check_pipeline_consistency": ONE_COLUMN,
-    "check_classifiers_train": ONE_COLUMN,
-    "check_estimators_dtypes": MULTICLASS,
-    "check_classifier_data_not_an_array": MULTICLASS,
-    "check_classifiers_classes": MULTICLASS,
-    "check_fit2d_1feature": MULTICLASS,
-    "check_classifier_not_supporting_multiclass": "wants the words 'only binary classification'; X1 is multi-label",
-    "check_dtype_object": "wants a TypeError for objects in X; X1's errors about data are all ValueErrors",
-    "check_classifier_multioutput": SPARSE_OUT,
-    "check_classifiers_multilabel_representation_invariance": SPARSE_OUT,
-    "check_classifiers_multilabel_output_format_predict": SPARSE_OUT,
-    "check_classifiers_multilabel_output_format_decision_function": SPARSE_OUT,
-}
-NEW_TAGS = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 6)
 
 
 @pytest.mark.skipif(not NEW_TAGS, reason="before 1.6 scikit-learn's checks know no multi-label-only classifier")

@@ -63,6 +63,8 @@ class Comparator(LabelClassifier):
         )
         with hold(), shown(progress) as bar:
             self._learned(self._train(rows, labels, facts, threads, bar))
+        if "max_iter" in settings:
+            self.n_iter_ = settings["max_iter"]  # none ends before
         return self
 
     def _train(self, rows: Rows, Y: csr_matrix, facts: Facts, threads: int, progress: Progress) -> ScoringModel:

@@ -3,6 +3,8 @@
 Yu, Jain, Kar, Dhillon, "Large-scale multi-label learning with missing labels", ICML 2014; squared loss, all labels
 known.
 
+Objective:
+
     min over W (d, r), H (L, r) of ½ ‖Y − X W Hᵀ‖² + ½ λ (‖W‖² + ‖H‖²)
 
 The paper alternates from a random start, conjugate gradients on each factor. Here, too, with differences that change

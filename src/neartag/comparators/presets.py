@@ -25,11 +25,18 @@ CHOSEN: dict[str, dict[str, dict[str, Any]]] = {
     "wsabie": {
         "bibtex": {"max_norm": 10.0, "margin": 3.0, "learning_rate": 0.1, "neighbours": 30, "vote_sharpness": 10.0},
         "delicious": {"learning_rate": 0.1, "epochs": 10, "neighbours": 80, "vote_sharpness": 10.0},
-        "mediamill": {"row_scale": "raw", "margin": 0.01, "learning_rate": 0.2, "vote_sharpness": 40.0},
+        "mediamill": {
+            "row_scale": "raw",
+            "margin": 0.01,
+            "steps": "plain",
+            "learning_rate": 0.005,
+            "vote_sharpness": 40.0,
+        },
         "eurlex": {
             "dim": 200,
             "margin": 0.3,
-            "learning_rate": 0.1,
+            "steps": "plain",
+            "learning_rate": 0.02,
             "epochs": 10,
             "neighbours": 15,
             "vote_sharpness": 10.0,
@@ -53,7 +60,12 @@ CHOSEN: dict[str, dict[str, dict[str, Any]]] = {
         "mediamill": {"l2": 1e-4, "bias": 0.0, "row_scale": "raw"},
         "eurlex": {"columns": 0.8, "bias": 0.0},
     },
-    "fastxml": {},
+    "fastxml": {
+        "bibtex": {"row_scale": "raw", "log_loss_coefficient": 1.0},
+        "delicious": {"row_scale": "raw", "log_loss_coefficient": 1.0},
+        "mediamill": {"row_scale": "raw", "log_loss_coefficient": 30.0},
+        "eurlex": {"log_loss_coefficient": 2.0},
+    },
     "lpsr": {
         "bibtex": {"scorer": "one_vs_all", "C": 0.4, "partitions": 5, "labels_per_partition": 100, "n_probe": 2},
         "delicious": {"scorer": "one_vs_all", "C": 0.3, "partitions": 5, "labels_per_partition": 250},

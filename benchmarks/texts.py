@@ -1,0 +1,219 @@
+"""Raw texts in: accuracy with neartag's own features, labels that come after training, and what adding costs.
+
+    python benchmarks/texts.py [accuracy] [new-labels] [adding] [--write]
+
+accuracy: cooking and yso-finna-en-100k from their texts, nothing set but the kind of features, which was chosen on a
+fifth of the training texts (`FEATURES_TRIED`), beside plain kNN on the same rows.
+new-labels: 20 tags of cooking with 20 to 100 documents each. All documents that carry them are withheld from training;
+then 5 of each are added. How many of these tags are found among the best 5 for the withheld documents that were not
+added, against a model trained anew on everything it had, the added documents included.
+adding: milliseconds to add a document to a model of the embedded corpus, one at a time and a hundred at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+
+import numpy as np
+import pages
+from choose_presets import folds
+from run import machine
+from scipy.sparse import csr_matrix
+
+from neartag.comparators.knn import KNNClassifier
+from neartag.corpus import gather
+from neartag.data import debian, registry
+from neartag.data.document import Document
+from neartag.data.documents import documents
+from neartag.features import TfidfFeatures
+from neartag.live import LiveTagger
+from neartag.metrics import evaluate
+from neartag.tagger import TextTagger
+from neartag.x1.classifier import X1Classifier
+
+DATA = ("cooking", "yso-finna-en-100k")
+FEATURES_TRIED = {
+    "words": {},
+    "words and pairs": {"word_pairs": True, "min_df": 2},
+    "words and character runs": {"char_ngrams": (3, 5), "min_df": 2},
+}
+KS = (1, 3, 5)
+NEW, ADDED = 20, 5  # tags withheld, and documents of each that are added
+
+
+def texts_of(name: str, part: str) -> list[Document]:
+    return list(documents(registry.text_file(name, part)))
+
+
+def rows_of(train: list[Document], test: list[Document], settings: dict):
+    """Rows of both parts, and labels under the train part's numbers; others come after them."""
+    features = TfidfFeatures(**settings)
+    learned = gather(train, features, keep_texts=False)
+    other = gather(test, features, keep_texts=False, fit=False)
+    column = {name: place for place, name in enumerate(learned.label_names)}
+    for name in other.label_names:
+        column.setdefault(name, len(column))
+    places = np.array([column[name] for name in other.label_names], np.int32)
+    pieces = other.Y.data, places[other.Y.indices], other.Y.indptr
+    truth = csr_matrix(pieces, shape=(other.Y.shape[0], len(column)))
+    truth.sort_indices()
+    return learned.X, learned.Y, other.X, truth
+
+
+def figures(labels: np.ndarray, Y: csr_matrix) -> list[float]:
+    found = evaluate(labels, Y)
+    return [found[f"P@{k}"] for k in KS]
+
+
+def accuracy(name: str) -> dict:
+    train, test = texts_of(name, "train"), texts_of(name, "test")
+    inside, held = next(folds(np.arange(len(train)), 1, 7))
+    tried = {}
+    for words, settings in FEATURES_TRIED.items():
+        X, Y, X_held, Y_held = rows_of([train[i] for i in inside], [train[i] for i in held], settings)
+        tried[words] = figures(X1Classifier().fit(X, Y).predict_topk(X_held, 5)[0], Y_held)
+        print(name, words, "held out:", *(f"{value:.2f}" for value in tried[words]), flush=True)
+    chosen = max(tried, key=lambda words: sum(tried[words]))
+    X, Y, X_test, Y_test = rows_of(train, test, FEATURES_TRIED[chosen])
+    cpu = time.process_time()
+    classifier = X1Classifier().fit(X, Y)
+    cpu = time.process_time() - cpu
+    result = {"held_out": tried, "features": chosen, "cpu": cpu, "columns": X.shape[1]}
+    result["x1"] = figures(classifier.predict_topk(X_test, 5)[0], Y_test)
+    knn = {k: figures(KNNClassifier(neighbours=k).fit(X, Y).predict_topk(X_test, 5)[0], Y_test) for k in (10, 20, 40)}
+    best = max(knn, key=lambda k: sum(knn[k]))
+    return {**result, "knn": knn[best], "knn_neighbours": best}
+
+
+def new_labels(seed: int = 0) -> dict:
+    """Recall at 5 of tags that came after training, on documents that were not added."""
+    everything = texts_of("cooking", "train")
+    counts: dict[str, int] = {}
+    for document in everything:
+        for label in document.labels:
+            counts[label] = counts.get(label, 0) + 1
+    chance = np.random.default_rng(seed)
+    fitting = sorted(label for label, count in counts.items() if 20 <= count <= 100)
+    new = set(chance.choice(fitting, NEW, replace=False).tolist())
+    old = [document for document in everything if not new & set(document.labels)]
+    withheld = [document for document in everything if new & set(document.labels)]
+    order, added, taken = chance.permutation(len(withheld)), [], dict.fromkeys(new, 0)
+    rest = []
+    for place in order:
+        document = withheld[place]
+        wanted = [label for label in document.labels if label in new]
+        if any(taken[label] < ADDED for label in wanted):
+            added.append(document)
+            for label in wanted:
+                taken[label] += 1
+        else:
+            rest.append(document)
+    added = [document._replace(id=f"added-{number}") for number, document in enumerate(added)]
+    old = [document._replace(id=f"old-{number}") for number, document in enumerate(old)]
+
+    def recall(tagger: TextTagger) -> float:
+        found = wanted = 0
+        for document, tags in zip(rest, tagger.predict([each.text for each in rest], 5), strict=True):
+            given = {tag.label for tag in tags}
+            truth = new & set(document.labels)
+            found += len(truth & given)
+            wanted += len(truth)
+        return 100 * found / wanted
+
+    before = TextTagger().fit_documents(old)
+    none = recall(before)
+    before.add_documents(added)
+    after = recall(before)
+    retrained = recall(TextTagger().fit_documents([*old, *added]))
+    sizes = {"trained_on": len(old), "added": len(added), "asked": len(rest)}
+    return {**sizes, "before": none, "added_recall": after, "retrained": retrained, "share": 100 * after / retrained}
+
+
+def adding() -> dict:
+    """Milliseconds to add a document, one by one and a hundred at once, to the embedded corpus's model, on disk."""
+    packages = debian.load("train")
+    made = [
+        Document(" ".join(w), t, n, None, "")
+        for n, w, t in zip(packages.names, packages.words, packages.tags, strict=True)
+    ]
+    other = debian.load("test")
+    more = [
+        Document(" ".join(w), t, f"new {n}", None, "")
+        for n, w, t in zip(other.names, other.words, other.tags, strict=True)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        TextTagger().fit_documents(made).save(f"{folder}/model")
+        live = LiveTagger(f"{folder}/model")
+        live.add(more[:1])
+        start = time.perf_counter()
+        for document in more[1:51]:
+            live.add([document])
+        single = 1000 * (time.perf_counter() - start) / 50
+        start = time.perf_counter()
+        live.add(more[51:151])
+        batch = 1000 * (time.perf_counter() - start) / 100
+        start = time.perf_counter()
+        live.forget([document.id for document in more[1:11]])
+        forgetting = time.perf_counter() - start
+    return {"points": len(made), "one": single, "of_hundred": batch, "forget_seconds": forgetting}
+
+
+def table(results: dict) -> str:
+    lines = [
+        "| data | features, chosen on held-out texts | columns | neartag | plain kNN, its best k | training, CPU s |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in DATA:
+        if name in results:
+            found = results[name]
+            x1, knn = (" / ".join(f"{value:.2f}" for value in found[key]) for key in ("x1", "knn"))
+            words = f"{found['features']} | {found['columns']:,} | {x1} | {knn} (k = {found['knn_neighbours']})"
+            lines.append(f"| {name} | {words} | {found['cpu']:.1f} |")
+    if "new-labels" in results:
+        found = results["new-labels"]
+        lines += [
+            "",
+            f"Labels that come after training: {NEW} tags of cooking, {found['trained_on']:,} documents to learn from that "
+            f"have none of them, {found['added']} added ({ADDED} or more of each tag), {found['asked']} asked. Recall at 5 "
+            f"of these tags: {found['before']:.1f}% before, **{found['added_recall']:.1f}%** after adding, "
+            f"{found['retrained']:.1f}% for a model trained anew with the same documents: {found['share']:.0f}% of it.",
+        ]
+    if "adding" in results:
+        found = results["adding"]
+        lines += [
+            "",
+            f"Adding to a model of {found['points']:,} documents, on disk and crash-safe: {found['one']:.1f} ms for a "
+            f"document alone, {found['of_hundred']:.2f} ms each for a hundred at once. Forgetting ten: "
+            f"{found['forget_seconds']:.2f} s, since the model's files are written anew.",
+        ]
+    return "\n".join([*lines, "", f"Measured on: {results['machine']}."])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="*", default=["accuracy", "new-labels", "adding"])
+    parser.add_argument("--data", nargs="*", default=list(DATA))
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    results = pages.kept("texts")
+    if "accuracy" in arguments.what:
+        for name in arguments.data:
+            results[name] = accuracy(name)
+            print(name, results[name], flush=True)
+    if "new-labels" in arguments.what:
+        results["new-labels"] = new_labels()
+        print(results["new-labels"], flush=True)
+    if "adding" in arguments.what:
+        results["adding"] = adding()
+        print(results["adding"], flush=True)
+    results["machine"] = machine()
+    print(table(results))
+    if arguments.write:
+        pages.keep("texts", results)
+        pages.insert("texts", table(results))
+
+
+if __name__ == "__main__":
+    main()
