@@ -175,9 +175,9 @@ def table(results: dict) -> str:
         found = results["new-labels"]
         lines += [
             "",
-            f"Labels that come after training: {NEW} tags of cooking, {found['trained_on']:,} documents to learn from that "
-            f"have none of them, {found['added']} added ({ADDED} or more of each tag), {found['asked']} asked. Recall at 5 "
-            f"of these tags: {found['before']:.1f}% before, **{found['added_recall']:.1f}%** after adding, "
+            f"Labels that come after training: {NEW} tags of cooking, {found['trained_on']:,} documents to learn from "
+            f"that have none of them, {found['added']} added ({ADDED} or more of each tag), {found['asked']} asked. "
+            f"Recall at 5 of these tags: {found['before']:.1f}% before, **{found['added_recall']:.1f}%** after adding, "
             f"{found['retrained']:.1f}% for a model trained anew with the same documents: {found['share']:.0f}% of it.",
         ]
     if "adding" in results:

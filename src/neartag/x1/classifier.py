@@ -269,9 +269,7 @@ def _warn_of_oddities(n: int, clusters: int, Y: csr_matrix) -> None:
         )
 
 
-def cut_all(
-    rows: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], jobs: int
-) -> list[Partition]:
+def cut_all(rows: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], jobs: int) -> list[Partition]:
     """Return the partition of each learner; one only, with a warning, where all would be the same."""
     numbers = [int(seed.generate_state(2)[1]) for seed in seeds]
     first = cut(rows, settings, numbers[0], jobs)
