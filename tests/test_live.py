@@ -215,3 +215,38 @@ while True:
             own = sorted(int(name.split("-")[1]) for name in names if name.startswith(f"added-{start}"))
             assert own == list(range(1000 * start, 1000 * start + len(own))), "what was added is there without a gap"
     assert len(names) > 600
+
+
+def test_what_was_added_and_forgotten_between_two_looks_is_gone(folder, corpus):
+    writer, reader = LiveTagger(folder), LiveTagger(folder)
+    known = corpus[1][0][:1]
+    writer.add([Document("a chess program", known, "x", None, "")])
+    reader.refresh()
+    assert "x" in reader.tagger
+    # The files are then byte for byte those from before.
+    writer.forget(["x"])
+    assert reader.refresh()
+    assert "x" not in reader.tagger
+    # The same number of other documents, and one with the same id but another text.
+    writer.add([Document("a chess program", known, "y", None, "")])
+    reader.refresh()
+    writer.forget(["y"])
+    writer.add([Document("a text editor", known, "y", None, "")])
+    reader.refresh()
+    assert reader.tagger.stored.texts[-1] == "a text editor"
+    assert reader.tagger.predict(corpus[0][:10]) == writer.tagger.predict(corpus[0][:10])
+
+
+def test_after_a_reload_that_failed_nothing_is_written_over(folder, trained):
+    live = LiveTagger(folder)
+    whole = (folder / "model.json").read_bytes()
+    (folder / "model.json").write_text("{")
+    with pytest.raises(ModelError):
+        live.refresh()
+    with pytest.raises(ModelError):
+        live.add([document(1)])
+    with pytest.raises(ModelError):
+        live.refresh()
+    (folder / "model.json").write_bytes(whole)
+    live.add([document(1)])
+    assert "added-1" in TextTagger.load(folder)

@@ -63,8 +63,7 @@ class LiveTagger:
                 self._write(changed)
                 return ids
             segment = segment_of(self.tagger.stored, documents, self.tagger)
-            assert self._manifest is not None
-            self._manifest = store.append(self.folder, segment, self._manifest)
+            self._manifest = store.append(self.folder, segment, self.manifest)
             self._signature = self._seen()
             changed = self.tagger.copy()
             changed.apply(segment)
@@ -81,37 +80,42 @@ class LiveTagger:
                 self._write(changed)
             return count
 
+    @property
+    def manifest(self) -> Manifest:
+        """What the folder's manifest says of the model that is here."""
+        assert self._manifest is not None
+        return self._manifest
+
     def _write(self, changed: TextTagger) -> None:
-        self._manifest = save(changed.stored, self.folder, locked=True)
+        self._manifest = save(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
         self._signature = self._seen()
         self.tagger = changed
 
     def _loaded(self) -> TextTagger:
         """Return the tagger of the folder as it is now; what is written meanwhile is for the next look."""
-        self._signature = self._seen()
+        signature = self._seen()
         stored = store.load(self.folder)
-        self._manifest = stored.manifest
-        return TextTagger.of(stored)
+        tagger = TextTagger.of(stored)
+        # Only now: after a failure the next look must try again, and nothing may be added to what was not read.
+        self._manifest, self._signature = stored.manifest, signature
+        return tagger
 
     def _follow(self, fresh: Manifest) -> bool:
         """Take in what was only added; False where there is more to it, and all must be loaded."""
-        old = self._manifest
-        if old is None or fresh.trained != old.trained or fresh.extras != old.extras:
-            return False
+        old = self.manifest
+        same = (fresh.trained, fresh.extras, fresh.generation) == (old.trained, old.extras, old.generation)
         known = sum(entry.points for entry in old.added)
-        kept, points = 0, 0
-        while kept < len(fresh.added) and points + fresh.added[kept].points <= known:
-            points += fresh.added[kept].points
-            kept += 1
-        # Segments become one as more are added: ours may be part of a larger one now.
-        new = fresh.added[kept:]
-        try:
-            segments = store.read_added(self.folder, [entry.file for entry in new])
-        except OSError:
+        if not same or sum(entry.points for entry in fresh.added) < known:
             return False
+        kept = 0
+        while kept < min(len(old.added), len(fresh.added)) and old.added[kept] == fresh.added[kept]:
+            kept += 1
+        # Segments become one as more are added: what is ours may be the beginning of a larger one now.
+        begun = known - sum(entry.points for entry in old.added[:kept])
         try:
-            self.tagger = TextTagger.of(store.with_more(self.tagger.stored, segments, known - points, self.folder))
-        except ModelError:
+            segments = store.read_added(self.folder, [entry.file for entry in fresh.added[kept:]])
+            self.tagger = TextTagger.of(store.with_more(self.tagger.stored, segments, begun, self.folder))
+        except (OSError, ModelError):
             return False
         return True
 

@@ -67,6 +67,7 @@ class Manifest:
     texts: File | None = None
     added: tuple[AddedEntry, ...] = ()
     extras: dict[str, Any] = field(default_factory=dict)  # small things that go with the model, by name
+    generation: int = 0  # how often documents were forgotten: other points may then stand in the same files
     neartag_version: str = __version__
 
     @property
@@ -121,6 +122,7 @@ class Manifest:
             "texts": None if self.texts is None else self.texts.to_json(),
             "added": [{"file": entry.file.to_json(), "points": entry.points} for entry in self.added],
             "extras": self.extras,
+            "generation": self.generation,
         }
 
 
@@ -187,6 +189,7 @@ def parse(document: dict[str, Any], path: Path) -> Manifest:
         texts=_file(document, "texts", "safetensors", path) if document.get("texts") is not None else None,
         added=tuple(_added(entry, path) for entry in _field({"added": [], **document}, "added", list, path)),
         extras=_field({"extras": {}, **document}, "extras", dict, path),
+        generation=_field({"generation": 0, **document}, "generation", int, path),
         neartag_version=written_by,
     )
 

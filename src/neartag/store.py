@@ -102,11 +102,12 @@ def save(
     features: StorableFeatures | None = None,
     texts: Texts | None = None,
     extras: dict[str, Any] | None = None,
+    generation: int = 0,
     locked: bool = False,
 ) -> Manifest:
     """Store the model in the folder in place of the one there; whatever goes wrong, the folder holds one of the two.
 
-    `locked`: the caller holds the folder's lock already.
+    `locked`: the caller holds the folder's lock already. `generation`: how often documents were forgotten.
     """
     place = Path(folder)
     model = getattr(model, "model_", model)  # a fitted estimator is saved as what it learned
@@ -138,6 +139,7 @@ def save(
                 point_names=named.get("point-names"),
                 texts=None if texts is None else writer.add("texts", "safetensors", _packed(texts)),
                 extras=extras or {},
+                generation=generation,
             )
             document = _json(manifest.to_json(), f"the settings of {model.kind!r}", indent=2)
             writer.switch(document, manifest.files)
@@ -231,6 +233,9 @@ def with_more(stored: StoredModel, segments: Sequence[dict[str, np.ndarray]], sk
     if not segments:
         return stored
     read = [_segment(arrays, stored.model.n_features, place) for arrays in segments]
+    ours = (stored.point_names or [])[stored.model.n_points - skip :] if skip else []
+    if merged(read).ids[:skip] != ours:
+        raise ModelError(f"{place} has other documents than those read before: load it again")
     return _checked(
         lambda: stored.with_segment(merged(read).after(skip, stored.model.n_labels)), "what was added", place
     )

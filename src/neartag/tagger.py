@@ -218,7 +218,9 @@ class TextTagger:
         return getattr(features, "kind", "") == "vectors"
 
 
-def save(stored: StoredModel, folder: str | os.PathLike[str], *, locked: bool = False) -> store.Manifest:
+def save(
+    stored: StoredModel, folder: str | os.PathLike[str], *, generation: int = 0, locked: bool = False
+) -> store.Manifest:
     """Store a model whole, with all that goes with it."""
     return store.save(
         stored.model,
@@ -228,6 +230,7 @@ def save(stored: StoredModel, folder: str | os.PathLike[str], *, locked: bool = 
         features=stored.features,
         texts=stored.texts,
         extras=stored.extras,
+        generation=generation,
         locked=locked,
     )
 

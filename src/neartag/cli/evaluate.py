@@ -8,7 +8,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
-from neartag.cli.sources import HELP
+from neartag.cli.sources import HELP, Reading, with_reading
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -23,6 +23,7 @@ _FAMILIES = {
 }
 
 
+@with_reading
 def evaluate(
     model: Model,
     data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its test part.")],
@@ -35,6 +36,8 @@ def evaluate(
     jobs: Jobs = -1,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Print how often a model is right on labelled points.
 
@@ -53,8 +56,8 @@ def evaluate(
     with progress.start(None, f"loading {model}"):
         stored = store.load(model)
     with progress.start(None, f"reading {data}"):
-        X, Y = load_points(data, "test", stored)
-        Y_train = counted(stored.model) if train is None else load_points(train, "train", stored)[1]
+        X, Y = load_points(data, "test", stored, reading)
+        Y_train = counted(stored.model) if train is None else load_points(train, "train", stored, reading)[1]
     width = max(Y.shape[1], Y_train.shape[1])
     Y, Y_train = widened(Y, width), widened(Y_train, width)
     usage = Usage()

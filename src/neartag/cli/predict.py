@@ -13,6 +13,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Jobs, Model, Quiet
+from neartag.cli.sources import Reading, with_reading
 from neartag.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
 
+@with_reading
 def predict(
     model: Model,
     source: Annotated[
@@ -42,6 +44,8 @@ def predict(
         bool, typer.Option("--json", help='Write JSON lines: {"labels": [...], "scores": [...]}.')
     ] = False,
     quiet: Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     r"""Write the best labels of each point, a line a point.
 
@@ -61,7 +65,7 @@ def predict(
         with progress.start(None, f"loading {model}"):
             stored = store.load(model)
         with progress.start(None, f"reading {source}"):
-            rows = load_rows(source, stored, plain_text=text)
+            rows = load_rows(source, stored, reading, plain_text=text)
         names = stored.label_names
         k = min(k, stored.model.n_labels)
         for labels, shares in predicted(stored.model, rows, k, jobs, progress):

@@ -5,7 +5,9 @@ Heavy imports stand inside the functions: `neartag --help` reads this file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,25 +26,62 @@ HELP = (
     "with train.txt and test.txt, or a data set's name, such as debian."
 )
 
-TextField = Annotated[str, typer.Option("--text-field", metavar="NAME", help="Field or column of the text.")]
-LabelField = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--label-field", metavar="NAME", help="Field or column of labels; may be repeated.  [default: labels, subjects]"
+# Options of every command that reads documents: name, type, default, and typer's option.
+_OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
+    ("text_field", str, "text", typer.Option("--text-field", metavar="NAME", help="Field or column of the text.")),
+    (
+        "label_field",
+        list[str] | None,
+        None,
+        typer.Option(
+            "--label-field", metavar="NAME", help="Field of labels; may be repeated.  [default: labels, subjects]"
+        ),
     ),
-]
-IdField = Annotated[str, typer.Option("--id-field", metavar="NAME", help="Field or column of a document's id.")]
-VectorField = Annotated[
-    str | None, typer.Option("--vector-field", metavar="NAME", help="Field of vectors of your own, used for the text.")
-]
-Separator = Annotated[str, typer.Option("--separator", help="What stands between labels in a cell of a table.")]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="KIND", help="jsonl, csv, tsv, parquet, fasttext or folder.  [default: by ending]"
+    ("id_field", str, "id", typer.Option("--id-field", metavar="NAME", help="Field or column of a document's id.")),
+    (
+        "vector_field",
+        str | None,
+        None,
+        typer.Option("--vector-field", metavar="NAME", help="Field of vectors of your own, used for the text."),
     ),
-]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Pass over bad lines and count them, instead of stopping.")]
+    ("separator", str, ";", typer.Option("--separator", help="What stands between labels in a cell of a table.")),
+    (
+        "kind",
+        str | None,
+        None,
+        typer.Option(
+            "--format", metavar="KIND", help="jsonl, csv, tsv, parquet, fasttext or folder.  [default: by ending]"
+        ),
+    ),
+    (
+        "skip_bad",
+        bool,
+        False,
+        typer.Option("--skip-bad", help="Pass over bad lines and count them, instead of stopping."),
+    ),
+)
+
+
+def with_reading(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with options for how documents are read; it gets them as its argument `reading`."""
+    own = inspect.signature(command, eval_str=True)
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+        for name, kind, default, option in _OPTIONS
+    ]
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **given: Any) -> None:
+        reading = Reading(*(given.pop(name) for name, *_ in _OPTIONS))
+        command(*arguments, **given, reading=reading)
+
+    kept = [entry for entry in own.parameters.values() if entry.name != "reading"]
+    rest = [entry for entry in kept if entry.kind is inspect.Parameter.VAR_KEYWORD]
+    kept = [entry for entry in kept if entry.kind is not inspect.Parameter.VAR_KEYWORD]
+    # typer reads both: the signature for order and defaults, the annotations for types.
+    run.__signature__ = own.replace(parameters=[*kept, *added, *rest])  # type: ignore[attr-defined]
+    run.__annotations__ = {entry.name: entry.annotation for entry in (*kept, *added)}
+    return run
 
 
 @dataclass

@@ -10,17 +10,7 @@ import typer
 from neartag import presets
 from neartag.cli import output
 from neartag.cli.options import OWN, AsJson, Quiet, find_method, read_settings, with_parameters
-from neartag.cli.sources import (
-    HELP,
-    Format,
-    IdField,
-    LabelField,
-    Reading,
-    Separator,
-    SkipBad,
-    TextField,
-    VectorField,
-)
+from neartag.cli.sources import HELP, Reading, with_reading
 from neartag.cli.usage import Usage
 from neartag.comparators import METHODS
 from neartag.errors import ModelError, ParameterError
@@ -28,6 +18,7 @@ from neartag.parameters import parse_bytes
 
 
 @with_parameters
+@with_reading
 def train(
     data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its train part.")],
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder to save the model in.")],
@@ -41,13 +32,6 @@ def train(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in the folder.")] = False,
-    text_field: TextField = "text",
-    label_field: LabelField = None,
-    id_field: IdField = "id",
-    vector_field: VectorField = None,
-    separator: Separator = ";",
-    kind: Format = None,
-    skip_bad: SkipBad = False,
     word_pairs: Annotated[bool, typer.Option("--word-pairs", help="Also count pairs of adjacent words.")] = False,
     char_ngrams: Annotated[
         str | None, typer.Option("--char-ngrams", metavar="FROM-TO", help="Also count runs of characters, such as 3-5.")
@@ -73,6 +57,8 @@ def train(
     ] = True,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    reading: Reading,
     **given: str | None,
 ) -> None:
     """Train X1, or another method, and save the model in a folder.
@@ -83,7 +69,6 @@ def train(
     The options below are X1's. Other methods' options: neartag methods NAME.
     """
     chosen = find_method(method)
-    reading = Reading(text_field, label_field, id_field, vector_field, separator, kind, skip_bad)
     words = (word_pairs, char_ngrams, min_df, max_df, hashing, stop_words)
     if calibration not in ("auto", "isotonic", "platt", "none"):
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
@@ -105,7 +90,7 @@ def train(
     own = chosen.name == OWN
     with progress.start(None, f"reading {data}"):
         room = None if memory is None else parse_bytes(memory)
-        features = read_features(*words, vectors=vector_field is not None)
+        features = read_features(*words, vectors=reading.vector is not None)
         dataset, features, texts = load_training(data, room, reading, features, keep_texts=own and keep_texts)
     if not quiet:
         reading.say()

@@ -9,35 +9,21 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
-from neartag.cli.sources import (
-    Format,
-    IdField,
-    LabelField,
-    Reading,
-    Separator,
-    SkipBad,
-    TextField,
-    VectorField,
-    read,
-)
+from neartag.cli.sources import Reading, read, with_reading
 from neartag.errors import DataError
 
 BATCH = 1000  # documents added at once: a crash loses no more of the work, and never half a batch
 
 
+@with_reading
 def add(
     model: Model,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Documents with labels, as for train.")],
     replace: Annotated[bool, typer.Option("--replace", help="Replace documents whose id is there already.")] = False,
-    text_field: TextField = "text",
-    label_field: LabelField = None,
-    id_field: IdField = "id",
-    vector_field: VectorField = None,
-    separator: Separator = ";",
-    kind: Format = None,
-    skip_bad: SkipBad = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Add documents to a model without training again.
 
@@ -47,7 +33,6 @@ def add(
     from neartag.data.dataset import Dataset
     from neartag.live import LiveTagger
 
-    reading = Reading(text_field, label_field, id_field, vector_field, separator, kind, skip_bad)
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)

@@ -1,0 +1,275 @@
+"""Sparse linear separators: logistic regression with an L1 penalty, as kernels that train a node of a tree.
+
+Yuan, Ho, Lin, "An improved GLMNET for L1-regularized logistic regression", JMLR 2012, the algorithm of liblinear:
+
+    min over w of ‖w‖₁ + Σᵢ cᵢ log(1 + exp(−δᵢ ⟨w, xᵢ⟩)),   cᵢ = c₊ or c₋ by the side δᵢ
+
+Newton steps; each one's quadratic model is minimised by coordinate descent over the columns, and a line search along
+the result keeps the objective falling. Columns whose weight is zero and will likely stay so are left out of both loops
+until the others have converged.
+
+Cost: a pass over the entries of the columns that are left in, a few passes a Newton step. Memory: some numbers a point
+and a column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from neartag.jit import COUNT, POINTER, VALUES, kernel, read
+
+WIDE, SIDES, RANDOM = types.float64, read(types.int8), types.uint64[::1]
+PLACE = types.uint32  # row numbers without sign: numba need not ask whether one counts from the end, thrice as quick
+COLUMNS = (POINTER, read(PLACE), VALUES)  # the arrays of a CSC matrix
+_PASSES = 10  # of coordinate descent a Newton step, at most
+_HALVINGS = 20  # of a step in its line search, at most
+_ENOUGH = 0.01  # share of the decrease that a step promises which it must bring
+_CURVED = 1e-12  # added to each curvature, which is zero where every point is far from the boundary
+_LARGEST_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
+# What lets the compiler take a sum many at a time.
+_VECTOR = {"nnan", "nsz", "reassoc", "contract"}
+
+
+@kernel(types.uint64(RANDOM))
+def next_random(state):  # noqa: ANN001, ANN201
+    """Return 64 random bits and move the state, an array of one number, on (splitmix64)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    mixed = state[0]
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+@kernel(types.void(types.int32[::1], COUNT, RANDOM))
+def _shuffle(ids, count, random):  # noqa: ANN001
+    """Put ids[:count] into random order."""
+    for last in range(count - 1, 0, -1):
+        other = np.int64(((next_random(random) >> np.uint64(32)) * np.uint64(last + 1)) >> np.uint64(32))
+        ids[last], ids[other] = ids[other], ids[last]
+
+
+@kernel(WIDE(*COLUMNS, COUNT, read(WIDE)), fastmath=_VECTOR)
+def _dot(pointer, rows, values, j, vector):  # noqa: ANN001
+    """Return ⟨column j, vector⟩; a column without zeros needs no look at its row numbers."""
+    places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
+    total = 0.0
+    if places.shape[0] == vector.shape[0]:
+        for k in range(places.shape[0]):
+            total += entries[k] * vector[k]
+    else:
+        for k in range(places.shape[0]):
+            total += entries[k] * vector[places[k]]
+    return total
+
+
+@kernel(types.UniTuple(WIDE, 2)(*COLUMNS, COUNT, read(WIDE), read(WIDE)), fastmath=_VECTOR)
+def _slope_and_curvature(pointer, rows, values, j, slope, curve):  # noqa: ANN001
+    """Return ⟨column j, slope⟩ and ⟨column j squared, curve⟩."""
+    places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
+    first, second = 0.0, 0.0
+    if places.shape[0] == slope.shape[0]:
+        for k in range(places.shape[0]):
+            value = np.float64(entries[k])
+            first += value * slope[k]
+            second += value * value * curve[k]
+    else:
+        for k in range(places.shape[0]):
+            value = np.float64(entries[k])
+            first += value * slope[places[k]]
+            second += value * value * curve[places[k]]
+    return first, second
+
+
+@kernel(types.void(*COLUMNS, COUNT, WIDE, read(WIDE), WIDE[::1]))
+def _add_scaled(pointer, rows, values, j, factor, scale, out):  # noqa: ANN001
+    """out += factor · scale · column j, `scale` a number a row."""
+    places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
+    if places.shape[0] == out.shape[0]:
+        for k in range(places.shape[0]):
+            out[k] += factor * entries[k] * scale[k]
+    else:
+        for k in range(places.shape[0]):
+            out[places[k]] += factor * entries[k] * scale[places[k]]
+
+
+@kernel(types.void(*COLUMNS, COUNT, WIDE, WIDE[::1]))
+def add_column(pointer, rows, values, j, factor, out):  # noqa: ANN001, ANN201
+    """out += factor · column j."""
+    places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
+    for k in range(places.shape[0]):
+        out[places[k]] += factor * entries[k]
+
+
+@kernel(WIDE(WIDE, WIDE))
+def _violation(slope, weight):  # noqa: ANN001
+    """Return how far a weight is from its optimality condition: slope = −sign(weight), or |slope| ≤ 1 at zero."""
+    if weight == 0.0:
+        return max(0.0, abs(slope) - 1.0)
+    return abs(slope + 1.0) if weight > 0.0 else abs(slope - 1.0)
+
+
+@kernel(WIDE(WIDE, WIDE, WIDE))
+def _move(slope, curvature, weight):  # noqa: ANN001
+    """Return the move z that minimises slope · z + curvature / 2 · z² + |weight + z|."""
+    if slope + 1.0 <= curvature * weight:
+        move = -(slope + 1.0) / curvature
+    elif slope - 1.0 >= curvature * weight:
+        move = -(slope - 1.0) / curvature
+    else:
+        return -weight
+    return min(max(move, -_LARGEST_MOVE), _LARGEST_MOVE)
+
+
+@kernel(WIDE(read(WIDE), SIDES, WIDE, WIDE))
+def log_loss(reach, sides, cost_plus, cost_minus):  # noqa: ANN001, ANN201
+    """Return Σᵢ cᵢ log(1 + exp(−δᵢ reachᵢ))."""
+    total = 0.0
+    for i in range(reach.shape[0]):
+        margin = reach[i] if sides[i] > 0 else -reach[i]
+        cost = cost_plus if sides[i] > 0 else cost_minus
+        total += cost * (max(0.0, -margin) + np.log1p(np.exp(-abs(margin))))
+    return total
+
+
+@kernel(types.void(read(WIDE), SIDES, WIDE, WIDE, WIDE[::1], WIDE[::1]))
+def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):  # noqa: ANN001
+    """Fill in the first and second derivative of each point's loss by its reach."""
+    for i in range(reach.shape[0]):
+        doubt = 1.0 / (1.0 + np.exp(reach[i]))  # how likely the point belongs to the minus side
+        if sides[i] > 0:
+            slope[i], curve[i] = -cost_plus * doubt, cost_plus * doubt * (1.0 - doubt)
+        else:
+            slope[i], curve[i] = cost_minus * (1.0 - doubt), cost_minus * doubt * (1.0 - doubt)
+
+
+_problem = (*COLUMNS, read(WIDE), read(WIDE), read(WIDE), read(WIDE))
+
+
+@kernel(types.int64(*_problem, types.int32[::1], COUNT, WIDE, WIDE[::1], RANDOM))
+def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, tolerance, moved, random):  # noqa: ANN001
+    """Minimise the quadratic model over the columns order[:count] from `moved` = weights; returns the passes made."""
+    n = curve.shape[0]
+    pull = np.zeros(n)  # the curvature times how far each point has moved
+    left, widest, made = count, np.inf, 0
+    while made < _PASSES:
+        made += 1
+        total, largest, place = 0.0, 0.0, 0
+        _shuffle(order, left, random)
+        while place < left:
+            j = order[place]
+            slope = gradient[j] + _CURVED * (moved[j] - weights[j]) + _dot(pointer, rows, values, j, pull)
+            wrong = _violation(slope, moved[j])
+            if moved[j] == 0.0 and wrong == 0.0 and 1.0 - abs(slope) > widest / n:
+                left -= 1
+                order[place], order[left] = order[left], order[place]
+                continue
+            place += 1
+            total, largest = total + wrong, max(largest, wrong)
+            move = _move(slope, diagonal[j], moved[j])
+            if abs(move) > 1e-12:
+                moved[j] += move
+                _add_scaled(pointer, rows, values, j, move, curve, pull)
+        if total > tolerance:
+            widest = largest
+        elif left == count:
+            break
+        else:  # converged but for the columns left out
+            left, widest = count, np.inf
+    return made
+
+
+@kernel(
+    types.int64(*COLUMNS, SIDES, WIDE, WIDE, WIDE, COUNT, WIDE[::1], WIDE[::1], RANDOM),
+)
+def l1_logistic(  # noqa: ANN201
+    pointer,  # noqa: ANN001
+    rows,  # noqa: ANN001
+    values,  # noqa: ANN001
+    sides,  # noqa: ANN001
+    cost_plus,  # noqa: ANN001
+    cost_minus,  # noqa: ANN001
+    tolerance,  # noqa: ANN001
+    most,  # noqa: ANN001
+    weights,  # noqa: ANN001
+    reach,  # noqa: ANN001
+    random,  # noqa: ANN001
+):
+    """Fill in the weights (columns,) and the reach ⟨w, xᵢ⟩ (points,) of the best separator; returns Newton steps made.
+
+    Columns come as CSC, row numbers rising. It ends when the violations of the optimality conditions sum to `tolerance`
+    times those at zero, less where one side is small, or after `most` steps.
+    """
+    n, width = reach.shape[0], weights.shape[0]
+    weights[:], reach[:] = 0.0, 0.0
+    slope, curve, shift, trial = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    gradient, diagonal, moved = np.empty(width), np.empty(width), np.zeros(width)
+    active, order = np.arange(width).astype(np.int32), np.empty(width, np.int32)
+    smaller = 0
+    for i in range(n):
+        smaller += sides[i] > 0
+    tolerance *= max(1, min(smaller, n - smaller)) / n
+    count, widest, begin, inner = width, np.inf, 0.0, 0.0
+    loss, penalty = log_loss(reach, sides, cost_plus, cost_minus), 0.0
+    for step in range(most):
+        _derivatives(reach, sides, cost_plus, cost_minus, slope, curve)
+        total, largest, place = 0.0, 0.0, 0
+        while place < count:
+            j = active[place]
+            gradient[j], curvature = _slope_and_curvature(pointer, rows, values, j, slope, curve)
+            wrong = _violation(gradient[j], weights[j])
+            if weights[j] == 0.0 and wrong == 0.0 and 1.0 - abs(gradient[j]) > widest / n:
+                count -= 1
+                active[place], active[count] = active[count], active[place]
+                continue
+            diagonal[j] = curvature + _CURVED
+            place += 1
+            total, largest = total + wrong, max(largest, wrong)
+        if step == 0:
+            begin = inner = total
+        if total <= tolerance * begin:
+            if count == width:
+                return step
+            count, widest = width, np.inf  # converged but for the columns left out
+            continue
+        widest = largest
+        order[:count] = active[:count]
+        passes = _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, inner, moved, random)
+        if passes == 1:
+            inner *= 0.25
+        # The line search: f(w + s·d) ≤ f(w) + enough · s · promise.
+        promise, shift[:] = 0.0, 0.0
+        for place in range(count):
+            j = active[place]
+            move = moved[j] - weights[j]
+            if move != 0.0:
+                promise += gradient[j] * move + abs(moved[j]) - abs(weights[j])
+                add_column(pointer, rows, values, j, move, shift)
+        size = 1.0
+        for _ in range(_HALVINGS):
+            new_penalty = 0.0
+            for place in range(count):
+                j = active[place]
+                new_penalty += abs(weights[j] + size * (moved[j] - weights[j]))
+            for i in range(n):
+                trial[i] = reach[i] + size * shift[i]
+            new_loss = log_loss(trial, sides, cost_plus, cost_minus)
+            if new_loss + new_penalty - loss - penalty <= _ENOUGH * size * promise:
+                break
+            size *= 0.5
+        else:  # no step is better: the columns left in are as near as the numbers' precision allows
+            if count == width:
+                return step
+            moved[:] = weights
+            count, widest = width, np.inf
+            continue
+        for place in range(count):
+            j = active[place]
+            if size == 1.0:
+                weights[j] = moved[j]
+            else:
+                weights[j] += size * (moved[j] - weights[j])
+                moved[j] = weights[j]
+        reach[:] = trial
+        loss, penalty = new_loss, new_penalty
+    return most

@@ -1,0 +1,106 @@
+"""Every refusal is JSON, {"error": what, where, what to do}, and none of them is a 5xx for what a client sent."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from neartag.errors import NeartagError
+from neartag.serve.shapes import Error
+
+logger = logging.getLogger("neartag.serve")
+
+MOST_FAULTS = 3  # of a request that are named
+# What a status means where it is not about one request only, for OpenAPI.
+MEANINGS = {
+    400: "The body cannot be read",
+    401: "The token is missing or wrong",
+    403: "The server has no token configured, and so changes nothing",
+    404: "There is no such document",
+    408: "The body did not come in time",
+    409: "It cannot be done with the model as it is",
+    413: "The body is too large",
+    415: "The body is not said to be JSON",
+    421: "The server does not answer for this host name",
+    422: "Something in the request is not as it must be",
+    500: "A bug of the server, whose log has more",
+    503: "Too busy, too slow, or the model cannot be read: try again later",
+}
+
+
+class Refusal(HTTPException):
+    """An answer other than the one wished for."""
+
+    def __init__(self, status: int, error: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, error, None if headers is None else dict(headers))
+
+
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a value as an answer: ASCII only, so that no character of a name or a text can spoil it."""
+    content = json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+    return Response(content, status, headers, media_type="application/json")
+
+
+def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says about these statuses of a request that has a body."""
+    told = sorted({*statuses, 400, 408, 413, 415, 421, 422, 500, 503})
+    return {status: {"model": Error, "description": MEANINGS[status]} for status in told}
+
+
+def validation_text(errors: list[Any]) -> str:
+    """Return in a line what is wrong with a request, without quoting what may be long or cannot be shown."""
+    faults = []
+    for fault in errors[:MOST_FAULTS]:
+        place = ".".join(str(step) for step in fault["loc"] if step not in ("body", "query", "float", "str"))
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "json_invalid":
+            message, place = f"it is not JSON ({message.removeprefix('Invalid JSON: ')})", ""
+        faults.append(f"{place[:100]}: {message}" if place else message)
+    more = f"; and {len(errors) - MOST_FAULTS} more" if len(errors) > MOST_FAULTS else ""
+    return f"the request cannot be used: {'; '.join(faults)}{more}. See /openapi.json"
+
+
+async def answer_refusal(request: Request, error: Exception) -> Response:
+    """Answer what was refused here, by the router, or by the framework."""
+    assert isinstance(error, HTTPException)
+    text = error.detail
+    if not isinstance(error, Refusal):
+        path = request.url.path[:100]
+        known = {404: f"there is no {path} here: see /openapi.json", 405: f"{path} is not asked with {request.method}"}
+        text = known.get(error.status_code, text)
+    return json_response({"error": text}, error.status_code, error.headers)
+
+
+async def answer_validation(request: Request, error: Exception) -> Response:
+    """Answer a request that is not of its shape."""
+    assert isinstance(error, RequestValidationError | ValidationError)
+    faults = list(error.errors())
+    status = 400 if any(fault["type"] == "json_invalid" for fault in faults) else 422
+    return json_response({"error": validation_text(faults)}, status)
+
+
+async def answer_mistake(request: Request, error: Exception) -> Response:
+    """Answer what the library refused, which only the person can put right."""
+    return json_response({"error": str(error)}, 422)
+
+
+async def answer_bug(request: Request, error: Exception) -> Response:
+    """Answer what nobody foresaw; the framework logs it afterwards."""
+    return json_response({"error": "a bug of the server, not of the request: its log has the traceback"}, 500)
+
+
+HANDLERS: dict[Any, Any] = {
+    HTTPException: answer_refusal,
+    RequestValidationError: answer_validation,
+    ValidationError: answer_validation,
+    NeartagError: answer_mistake,
+    Exception: answer_bug,
+}

@@ -1,0 +1,161 @@
+"""What stands before every request: how large it may be, how long it may take, how many there may be at once.
+
+Written as plain ASGI, since it runs for each request. It also counts, and adds the headers that all answers have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+from typing import Any
+
+from neartag.serve.errors import Refusal, json_response
+from neartag.serve.metrics import Metrics
+from neartag.serve.settings import Settings
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+RETRY_SECONDS = "1"
+# Of a body that is too large so many bytes are still read and dropped, so that the client, busy sending, hears why.
+DROPPED = 2**25
+OTHER = "other"  # all paths that there are not, as one: anybody can make up many
+ALWAYS = ("/health", "/metrics")  # answered however busy the server is
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+PRIVATE = [(b"cache-control", b"no-store"), (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")]
+
+
+class Guard:
+    """Lets through what is within the limits, and refuses the rest with a clear answer."""
+
+    def __init__(self, app: Application, settings: Settings, metrics: Metrics, paths: Collection[str]) -> None:
+        self.app, self.settings, self.metrics, self.paths = app, settings, metrics, paths
+        self._hosts = frozenset(name.lower().encode("latin-1", "replace") for name in settings.hosts)
+        self._headers = [*HEADERS, (b"x-neartag-pid", str(os.getpid()).encode())]
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        path = scope["path"] if scope["path"] in self.paths else OTHER
+        answer = _Answer(send, self._headers)
+        self.metrics.under_way += 1
+        try:
+            await self._admit(scope, receive, answer, path)
+        except Refusal as refusal:
+            if answer.status:  # it is too late to say so: the connection is closed instead
+                raise
+            await json_response({"error": refusal.detail}, refusal.status_code, refusal.headers)(scope, receive, answer)
+        finally:
+            self.metrics.under_way -= 1
+            self.metrics.answered(path, answer.status or 500, time.perf_counter() - begun)
+
+    async def _admit(self, scope: Message, receive: Receive, answer: _Answer, path: str) -> None:
+        headers = {name: value for name, value in scope["headers"] if name in _LOOKED_AT}
+        if self._hosts and _host(headers.get(b"host", b"")) not in self._hosts:
+            raise Refusal(421, "the server does not answer for this host name: start it with --allow-host to allow it")
+        if path in ALWAYS:
+            await self.app(scope, receive, answer)
+            return
+        if self.metrics.under_way > self.settings.max_waiting:
+            busy = f"{self.settings.max_waiting} requests are under way already: try again in a moment"
+            raise Refusal(503, busy, {"Retry-After": RETRY_SECONDS})
+        body = _Body(receive, self.settings.max_body)
+        try:
+            await asyncio.wait_for(self._answer(scope, body, answer, headers), self.settings.max_seconds)
+        except asyncio.TimeoutError:
+            seconds = f"{self.settings.max_seconds:g} seconds"
+            if not body.whole:
+                raise Refusal(408, f"the body did not come within {seconds}: send it again", CLOSE) from None
+            late = (
+                f"it took longer than {seconds}: try again, with less at once; a change may have been made all the same"
+            )
+            raise Refusal(503, late, {"Retry-After": RETRY_SECONDS}) from None
+
+    async def _answer(self, scope: Message, body: _Body, answer: _Answer, headers: dict[bytes, bytes]) -> None:
+        if scope["method"] == "POST" and scope["path"] in self.paths:
+            await body.read(headers)
+            # A browser sends JSON to another site only after having asked, which is never granted here.
+            if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+                raise Refusal(415, "the body must be JSON, with the header Content-Type: application/json")
+        else:
+            body.whole = True  # nobody looks at it
+        await self.app(scope, body.receive, answer)
+
+
+_LOOKED_AT = (b"host", b"content-type", b"content-length")
+CLOSE = {"Connection": "close"}
+
+
+class _Body:
+    """A request's body, read whole before anything looks at it."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive, self._most = receive, most
+        self._content: bytes | None = None
+        self.whole = False
+
+    async def read(self, headers: dict[bytes, bytes]) -> None:
+        """Read all of it, or refuse it."""
+        told = headers.get(b"content-length", b"0")
+        size, pieces, dropping = 0, [], told.isdigit() and int(told) > self._most
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise Refusal(400, "the connection ended before the body did")
+            piece = message.get("body", b"")
+            size += len(piece)
+            dropping = dropping or size > self._most
+            if not dropping:
+                pieces.append(piece)
+            if not message.get("more_body", False):
+                self.whole = True
+            elif not dropping or size <= DROPPED:
+                continue
+            break
+        if dropping:
+            why = f"the body is larger than {self._most} bytes: send less at once, or raise --max-body"
+            raise Refusal(413, why, None if self.whole else CLOSE)
+        self._content = b"".join(pieces)
+
+    async def receive(self) -> Message:
+        """Return the body once, and then whatever comes."""
+        if self._content is None:
+            return await self._receive()
+        content, self._content = self._content, None
+        return {"type": "http.request", "body": content, "more_body": False}
+
+
+class _Answer:
+    """Passes an answer on with the headers that all have, and remembers its status."""
+
+    def __init__(self, send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        self._send, self._headers = send, headers
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        """Send a part of the answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            own = message.get("headers", [])
+            private = [] if any(name == b"content-security-policy" for name, _ in own) else PRIVATE
+            message["headers"] = [*own, *self._headers, *private]
+        await self._send(message)
+
+
+def _host(header: bytes) -> bytes:
+    """Return the name in a Host header, without the port."""
+    name = header.strip().lower()
+    if name.startswith(b"["):
+        return name.partition(b"]")[0][1:]
+    return name.partition(b":")[0]

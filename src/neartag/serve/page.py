@@ -1,0 +1,38 @@
+"""The page, and the policy that lets a browser run exactly what is in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from importlib import resources
+
+FILE_NAME = "page.html"
+MISSING = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>neartag</title>
+<p>The server runs; its page is missing. Ask <a href="/openapi.json">/openapi.json</a> what it answers.</p></html>
+"""
+
+
+def load() -> tuple[bytes, str]:
+    """Return the page and its Content-Security-Policy."""
+    try:
+        content = resources.files("neartag.serve").joinpath(FILE_NAME).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        content = MISSING
+    content = content.replace("\r\n", "\n").replace("\r", "\n")  # as browsers do before they look at a script
+    return content.encode("utf-8"), policy(content)
+
+
+def policy(page: str) -> str:
+    """Return the policy of a page: its own inline scripts and styles, told by their hashes, nothing from outside."""
+    scripts, styles = (" ".join(_hashes(page, tag)) or "'none'" for tag in ("script", "style"))
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def _hashes(page: str, tag: str) -> list[str]:
+    found = re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}\s*>", page, re.DOTALL | re.IGNORECASE)
+    return [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode('utf-8')).digest()).decode()}'" for each in found]
