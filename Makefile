@@ -46,15 +46,15 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable ".[serve]"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[test,fuzz]"
+	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz]"
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[lint]"
+	$(BIN)/python -m pip install --quiet --editable ".[serve,lint]"
 	touch $@
 
 .venv-lowest/.installed: pyproject.toml scripts/lowest.py

@@ -25,7 +25,9 @@ SENTENCES = (
 )
 NEXT = (
     ("The model is in", "{model}"),
-    ("Tag your own words:", 'echo "draw a map of the stars" | {neartag} predict {model} - --scores'),
+    ("Tag your own words:", '{neartag} tag {model} "draw a map of the stars"'),
+    ("Ask why:", '{neartag} explain {model} "draw a map of the stars"'),
+    ("See it in the browser:", "{neartag} serve {model}   and open http://127.0.0.1:8000"),
     ("Measure it:", "{neartag} evaluate {model} debian"),
     ("Look inside:", "{neartag} inspect {model}"),
     ("Train your own:", "{neartag} train DATA MODEL   ({neartag} train --help)"),
