@@ -113,7 +113,7 @@ GRIDS: dict[str, dict[str, tuple[Grid, Grid]]] = {
     },
     "fastxml": {
         "": ({"row_scale": ["unit", "raw"], "log_loss_coefficient": [1.0, 2.0, 3.0]}, {}),
-        "mediamill-rand": ({"row_scale": ["unit", "raw"], "log_loss_coefficient": [3.0, 10.0, 30.0], "trees": [20]}, {}),
+        "mediamill-rand": ({"row_scale": ["unit", "raw"], "log_loss_coefficient": [3.0, 10.0, 30.0]}, {}),
     },
     "lpsr": {
         "bibtex": (

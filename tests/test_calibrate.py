@@ -70,6 +70,18 @@ def test_a_threshold_that_is_none(wish):
         calibrate(*answered(500)).threshold(wish)
 
 
+def test_a_precision_between_those_tried_is_reached_where_one_of_them_was_better():
+    made = calibrate(*answered(1500)).to_json()
+    cuts = {
+        "0.8": {"threshold": 0.3, "precision": 0.86, "recall": 0.7, "f1": 0.77},
+        "0.9": {"threshold": 0.5, "precision": 1.0, "recall": 0.4, "f1": 0.57},
+    }
+    found = Calibration.from_json({**made, "for_precision": cuts, "best_f1": cuts["0.8"]})
+    assert found.threshold("precision=0.85") == 0.3
+    assert found.threshold("precision=0.9") == 0.5
+    assert found.threshold("precision=0.99") == 0.5
+
+
 def test_a_precision_out_of_reach_is_said():
     found = calibrate(*answered(3000, curve=lambda share: share / 3))
     with pytest.raises(ParameterError, match=r"0\.95 was not reached"):
@@ -93,6 +105,16 @@ def test_json_and_back(kind):
         {"probabilities": [0.1]},
         {"shares": []},
         {"best_f1": {}},
+        {"best_f1": {"threshold": "0.5", "precision": 1, "recall": 1, "f1": 1}},
+        {"best_f1": {"threshold": 0.5}},
+        {"shares": [0.0, 1.0], "probabilities": [5.0, -3.0]},
+        {"bins": 5},
+        {"bins": [{}]},
+        {"for_precision": [1]},
+        {"for_precision": {"high": None}},
+        {"for_precision": {"0.8": {}}},
+        {"points": None},
+        {"error": "small"},
     ],
 )
 def test_json_that_is_no_calibration(change):
@@ -107,6 +129,35 @@ def test_too_few_answers_or_all_alike_give_none():
     labels, scores, Y = answered(500)
     assert calibrate(labels, scores, csr_matrix(np.ones(Y.shape))) is None
     assert calibrate(np.full_like(labels, -1), scores, Y) is None
+
+
+def test_answers_of_one_half_only_give_none():
+    labels, scores, Y = answered(500)
+    scores[1::2] = 0
+    assert calibrate(labels, scores, Y) is None
+
+
+@pytest.mark.parametrize("kind", ["isotonic", "platt"])
+def test_shares_that_are_all_the_same_give_the_share_that_is_right(kind):
+    # A single neighbour that votes gives each of its labels all of the votes.
+    labels, _, _ = answered(400)
+    Y = csr_matrix((np.arange(2000) % 3 == 0).astype(np.float32).reshape(400, 5))
+    found = calibrate(labels, np.ones((400, 5)), Y, kind)
+    assert found(np.array([0.3, 1.0])) == pytest.approx(Y.mean(), abs=1e-6)
+    assert Calibration.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert found.error < 0.01
+
+
+def test_shares_that_mislead_give_what_is_right_on_the_whole():
+    # Right less often where the share is larger: the curve must not fall, and must not be off on the whole either.
+    labels, scores, Y = answered(150, curve=lambda share: 0.6 - 0.5 * share)
+    found = calibrate(labels, scores, Y, "platt")
+    assert found(np.array([0.1, 0.9])) == pytest.approx(Y.mean(), abs=1e-6)
+
+
+def test_a_threshold_of_numpy_is_a_number():
+    found = calibrate(*answered(1500))
+    assert found.threshold(np.float32(0.5)) == 0.5
 
 
 def test_few_answers_get_the_simple_curve():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -103,6 +104,47 @@ def test_forgetting_is_on_disk_too(folder, corpus):
     assert corpus[2][3] not in other.tagger
     assert other.tagger.stored.model.forgotten == 1
     assert other.tagger.predict(corpus[0][:10]) == one.tagger.predict(corpus[0][:10])
+
+
+def test_forgetting_again_removes_what_a_killed_writer_left(folder):
+    live = LiveTagger(folder)
+    live.add([Document("an unmistakable zanzibarian sentence", ["some::label"], "secret", None, "")])
+    (left,) = folder.glob("added.*")
+    content = left.read_bytes()
+    live.forget(["secret"])
+    left.write_bytes(content)  # as if killed after the switch, before the old files went
+    (folder / ".neartag.tmp").write_bytes(content)
+    with pytest.raises(DataError, match="no document"):
+        LiveTagger(folder).forget(["secret"])
+    assert b"zanzibarian" not in b"".join(path.read_bytes() for path in folder.iterdir())
+    assert len(TextTagger.load(folder)) == 600
+
+
+def test_a_model_that_takes_no_documents_stays_as_it_is(folder, trained):
+    from neartag.comparators.knn import KNNClassifier
+
+    stored = trained.stored
+    X = stored.features.transform(list(stored.texts))
+    fitted = KNNClassifier(n_jobs=1).fit(X, stored.model.Y)
+    names = {"label_names": stored.label_names, "point_names": stored.point_names}
+    store.save(fitted, folder, **names, features=stored.features)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    live = LiveTagger(folder)
+    for replace in (False, True):
+        with pytest.raises(ModelError, match="cannot be added"):
+            live.add([document(1)], replace=replace)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert TextTagger.load(folder).predict(["chess"])
+
+
+def test_a_manifest_that_miscounts_what_was_added_is_refused(folder):
+    LiveTagger(folder).add([document(1), document(2)])
+    path = folder / "model.json"
+    document_of = json.loads(path.read_text())
+    document_of["added"][0]["points"] = 1
+    path.write_text(json.dumps(document_of))
+    with pytest.raises(ModelError, match="damaged"):
+        LiveTagger(folder)
 
 
 def test_an_id_that_is_there_is_replaced_if_wished(folder):

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from neartag import __version__, store
+from neartag import __version__, manifest, store
 from neartag.live import LiveTagger
 from neartag.serve import page, shapes
 from neartag.serve.served import PAUSE, Served
@@ -279,6 +279,7 @@ def test_without_the_token_nothing_is_changed(folder, path):
         {"text": TEXT},
         {"text": TEXT, "labels": []},
         {"text": TEXT, "labels": [""]},
+        {"text": TEXT, "labels": [" \u00a0"]},
         {"text": TEXT, "labels": ["a\nb"]},
         {"text": TEXT, "labels": ["\x1b[2J"]},
         {"text": TEXT, "labels": ["a\x00"]},
@@ -320,6 +321,7 @@ def test_the_same_id_twice_and_nothing_to_add(shared):
         ({"text": "a", "k": True}, "k: "),
         ({"text": "a", "threshold": 1.5}, "threshold"),
         ({"text": "a", "threshold": "best"}, "threshold"),
+        ({"text": "a", "threshold": True}, r"threshold: .*; threshold: "),
         ({"text": "a", "threshold": "precision=0.99"}, "precision of 0.99 was not reached"),
         ({"text": "a", "kk": 5}, "kk"),
         ([], "valid dictionary|object"),
@@ -481,12 +483,12 @@ def test_what_others_write_is_taken_in(client, folder):
 
 def test_what_others_forget_is_gone_here_though_the_files_are_as_before_it_came(client, folder):
     other, label = LiveTagger(folder), corpus()[1][0][0]  # a label that there is: the folder is then as it was
-    before = (folder / "model.json").read_bytes()
+    before = manifest.read(folder)
     other.add([_document(TEXT, label, "gone")])
     assert client.served.look()
     assert "gone" in client.served.tagger
     other.forget(["gone"])
-    assert (folder / "model.json").read_bytes() == before
+    assert manifest.read(folder).files == before.files  # only the generation tells
     assert client.served.look()
     assert "gone" not in client.served.tagger
     assert client.get("/health").json()["points"] == POINTS

@@ -124,6 +124,30 @@ def test_bad_lines_stop_it_or_are_passed_over(model, tmp_path):
     assert "2 bad lines were passed over" in done.stderr
 
 
+def test_what_was_added_before_an_error_is_told(model, tmp_path, monkeypatch):
+    from neartag.cli import update
+
+    monkeypatch.setattr(update, "BATCH", 2)
+    lines = [json.dumps({"text": "a chess program", "labels": ["new"]}) for _ in range(5)]
+    (tmp_path / "more.jsonl").write_text("\n".join([*lines, "{"]))
+    done = run("add", model, tmp_path / "more.jsonl")
+    assert done.exit_code == 2
+    assert "more.jsonl:6" in done.stderr
+    assert "the first 4 documents are added" in done.stderr
+    assert json.loads(run("inspect", model, "--json").stdout)["points"] == 724
+
+
+def test_an_explanation_without_voters_says_so(folder):
+    assert "most frequent labels" in run("explain", folder / "model", "zzzz").stdout
+
+
+def test_ids_of_standard_input_end_at_line_feeds_only(model, tmp_path):
+    (tmp_path / "more.jsonl").write_text(json.dumps({"id": "a\u2028b", "text": "chess", "labels": ["new"]}))
+    run("add", model, tmp_path / "more.jsonl")
+    done = run("forget", model, "-", "--json", stdin="a\u2028b\r\n")
+    assert json.loads(done.stdout)["forgotten"] == 1
+
+
 def test_a_table_with_other_names(tmp_path):
     with (tmp_path / "docs.csv").open("w", newline="") as file:
         table = csv.writer(file)

@@ -9,6 +9,7 @@ was not drawn from: two halves, each judged by the other's curve.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ MOST_KNOTS = 200
 BINS = 10
 PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 SMALLEST = 1e-6  # share: its log-odds must be a number
+# The numbers that each part of a stored calibration has.
+_FIGURES = ("points", "error", "brier")
+_CUT = ("threshold", "precision", "recall", "f1")
+_BIN = ("low", "high", "answers", "probability", "right")
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Calibration:
 
     def threshold(self, wish: str | float) -> float:
         """Return the probability from which labels are given: a number itself, or that of "f1" or "precision=0.8"."""
-        if isinstance(wish, (int, float)) and not isinstance(wish, bool):
+        if isinstance(wish, Real) and not isinstance(wish, bool):
             if not 0 <= wish <= 1:
                 raise ParameterError(f"threshold must be a number from 0 to 1, 'f1' or 'precision=0.8', not {wish!r}")
             return float(wish)
@@ -63,10 +68,11 @@ class Calibration:
             wanted = -1.0
         if name != "precision" or not 0 < wanted <= 1:
             raise ParameterError(f"threshold must be a number from 0 to 1, 'f1' or 'precision=0.8', not {wish!r}")
-        # Of the precisions that were tried, the smallest that is enough.
-        for each, found in sorted(self.for_precision.items(), key=lambda pair: float(pair[0])):
-            if float(each) >= wanted and found is not None:
-                return found["threshold"]
+        # Of the thresholds that are known, the one that finds most of those that are precise enough.
+        tried = [found for found in (*self.for_precision.values(), self.best_f1) if found is not None]
+        enough = [found for found in tried if found["precision"] >= wanted]
+        if enough:
+            return max(enough, key=lambda found: found["recall"])["threshold"]
         reached = [each for each, found in self.for_precision.items() if found is not None]
         raise ParameterError(
             f"a precision of {wanted:g} was not reached on held-out points; reached were {', '.join(reached) or 'none'}"
@@ -82,9 +88,20 @@ class Calibration:
         made = cls(**document)
         knots = np.array([made.shares, made.probabilities] if made.kind == "isotonic" else [made.shares], float)
         fine = made.kind in KINDS and np.isfinite(knots).all() and knots.shape[1] >= 2
-        if not fine or (made.kind == "isotonic" and (np.diff(knots[0]) < 0).any()):
+        if fine and made.kind == "isotonic":
+            fine = (np.diff(knots[0]) >= 0).all() and ((knots[1] >= 0) & (knots[1] <= 1)).all()
+        if not fine:
             raise ValueError("it is no curve")
-        float(made.best_f1["threshold"])
+        _check_numbers({"points": made.points, "error": made.error, "brier": made.brier}, _FIGURES)
+        _check_numbers(made.best_f1, _CUT)
+        if not isinstance(made.bins, list) or not isinstance(made.for_precision, dict):
+            raise ValueError("its bins or its precisions are missing")
+        for each in made.bins:
+            _check_numbers(each, _BIN)
+        for wish, cut in made.for_precision.items():
+            float(wish)
+            if cut is not None:
+                _check_numbers(cut, _CUT)
         return made
 
 
@@ -109,11 +126,11 @@ def calibrate(labels: np.ndarray, scores: np.ndarray, Y: csr_matrix, kind: str =
     judged = judge(labels, Y)
     given = (labels >= 0) & (scores > 0)
     shares, right = scores[given], judged.hits[given]
-    if len(shares) < FEWEST or right.all() or not right.any():
+    half = np.broadcast_to((np.arange(len(labels)) % 2)[:, None], labels.shape)[given]
+    if len(shares) < FEWEST or right.all() or not right.any() or half.all() or not half.any():
         return None
     if kind == "auto":
         kind = "isotonic" if len(shares) >= ENOUGH else "platt"
-    half = np.broadcast_to((np.arange(len(labels)) % 2)[:, None], labels.shape)[given]
     honest = np.empty(len(shares))
     for one in (0, 1):
         honest[half == one] = _apply(kind, _curve(kind, shares[half != one], right[half != one]), shares[half == one])
@@ -142,6 +159,8 @@ def _curve(kind: str, shares: np.ndarray, right: np.ndarray) -> tuple[list[float
 
         found = IsotonicRegression(y_min=0, y_max=1).fit(shares, right)
         x, y = found.X_thresholds_, found.y_thresholds_
+        if len(x) == 1:  # all shares are the same
+            return [0.0, 1.0], [float(y[0])] * 2
         if len(x) > MOST_KNOTS:
             kept = np.unique(np.linspace(0, len(x) - 1, MOST_KNOTS).astype(int))
             x, y = x[kept], y[kept]
@@ -149,7 +168,10 @@ def _curve(kind: str, shares: np.ndarray, right: np.ndarray) -> tuple[list[float
     from sklearn.linear_model import LogisticRegression
 
     fitted = LogisticRegression(C=1e3).fit(_log_odds(shares)[:, None], right)
-    return [max(0.0, float(fitted.coef_[0, 0])), float(fitted.intercept_[0])], []
+    slope = float(fitted.coef_[0, 0])
+    if slope <= 0:  # shares tell nothing: each answer is as likely as all together
+        return [0.0, float(np.log(right.mean() / (1 - right.mean())))], []
+    return [slope, float(fitted.intercept_[0])], []
 
 
 def _apply(kind: str, curve: tuple[list[float], list[float]], shares: np.ndarray) -> np.ndarray:
@@ -182,13 +204,18 @@ def _cuts(probabilities: np.ndarray, right: np.ndarray, relevant: int) -> list[d
     precision, recall = hits[last] / (last + 1), hits[last] / max(1, relevant)
     f1 = np.divide(2 * precision * recall, precision + recall, out=np.zeros(len(last)), where=precision + recall > 0)
     values = zip(sorted_probabilities[last], precision, recall, f1, strict=True)
-    return [dict(zip(("threshold", "precision", "recall", "f1"), map(float, each), strict=True)) for each in values]
+    return [dict(zip(_CUT, map(float, each), strict=True)) for each in values]
 
 
 def _first(cuts: list[dict[str, float]], wish: float) -> dict[str, float] | None:
     """Return the threshold that finds most with at least this precision."""
     enough = [cut for cut in cuts if cut["precision"] >= wish]
     return max(enough, key=lambda cut: cut["recall"]) if enough else None
+
+
+def _check_numbers(part: Any, names: tuple[str, ...]) -> None:
+    if not isinstance(part, dict) or any(type(part.get(name)) not in (int, float) for name in names):
+        raise ValueError(f"not all of {', '.join(names)} are numbers")
 
 
 def _log_odds(shares: np.ndarray) -> np.ndarray:

@@ -89,16 +89,21 @@ class Writer:
         self._added.clear()  # from here on they may be in use
         _replace(self._folder / TEMPORARY, self._folder / MANIFEST)
         _sync_folder(self._folder)  # the switch is on disk before the old files go
-        needed = {file.name for file in files}
-        for path in self._folder.iterdir():
-            if FILE_NAME.fullmatch(path.name) and path.name not in needed:
-                with suppress(OSError):  # Windows keeps what someone has mapped; the next save will get it
-                    path.unlink()
+        remove_others(self._folder, files)
 
     def _fresh(self) -> BinaryIO:
         path = self._folder / TEMPORARY
         path.unlink(missing_ok=True)
         return path.open("xb")
+
+
+def remove_others(folder: Path, files: Iterable[File]) -> None:
+    """Remove, under the lock, the files of ours that are none of these: what a writer left that did not come to it."""
+    needed = {file.name for file in files}
+    for path in folder.iterdir():
+        if path.name == TEMPORARY or (FILE_NAME.fullmatch(path.name) and path.name not in needed):
+            with suppress(OSError):  # Windows keeps what someone has mapped; the next save will get it
+                path.unlink()
 
 
 def refuse_foreign(folder: Path) -> None:

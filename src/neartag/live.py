@@ -15,7 +15,7 @@ from neartag import manifest as manifests
 from neartag import store
 from neartag.data.document import Document
 from neartag.errors import ModelError
-from neartag.folder import lock
+from neartag.folder import lock, remove_others
 from neartag.manifest import MANIFEST, Manifest
 from neartag.tagger import TextTagger, save
 from neartag.update import segment_of
@@ -63,10 +63,10 @@ class LiveTagger:
                 self._write(changed)
                 return ids
             segment = segment_of(self.tagger.stored, documents, self.tagger)
+            changed = self.tagger.copy()
+            changed.apply(segment)  # before it is written: what the model does not take must not get into the folder
             self._manifest = store.append(self.folder, segment, self.manifest)
             self._signature = self._seen()
-            changed = self.tagger.copy()
-            changed.apply(segment)
             self.tagger = changed
             return segment.ids
 
@@ -74,6 +74,8 @@ class LiveTagger:
         """Forget documents, on disk too, and return how many; the folder is written anew."""
         with self._lock, lock(self.folder):
             self.refresh()
+            # A writer that was killed may have left files of what it had forgotten: forgetting again must remove them.
+            remove_others(self.folder, self.manifest.files)
             changed = self.tagger.copy()
             count = changed.forget(ids)
             if count:

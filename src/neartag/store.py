@@ -208,7 +208,11 @@ def _assembled(
     stored = StoredModel(model, labels, points, features, manifest.info, texts, manifest.extras, manifest)
     if not manifest.added:
         return stored
-    return with_added(stored, [contents[entry.file.name] for entry in manifest.added], place)
+    whole = with_added(stored, [contents[entry.file.name] for entry in manifest.added], place)
+    told = sum(entry.points for entry in manifest.added)
+    if whole.model.n_points - model.n_points != told:  # who follows the folder counts on it
+        raise ModelError(f"{place} is damaged, it tells of other added documents than the {told} there: {REMEDY}")
+    return whole
 
 
 def with_added(stored: StoredModel, segments: Sequence[dict[str, np.ndarray]], place: Path) -> StoredModel:

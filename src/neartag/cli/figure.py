@@ -105,7 +105,7 @@ def draw_panel(axes: Any, panel: Panel) -> None:
     axes.grid(True, color="#e6e6e6", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title(panel.title, loc="left", fontsize=12)
+    axes.set_title(panel.title, loc="left", fontsize=12, parse_math=False)  # a path's dollars are no formula's
     axes.set_ylabel(panel.height)
     axes.set_xlabel(panel.cost)
 

@@ -69,7 +69,7 @@ def show(model: str, report: dict[str, Any]) -> None:
         [
             ("model", f"{model}, {method.title}, written by neartag {report['neartag_version']}"),
             (
-                "trained on",
+                "holds",
                 f"{report['points']:,} points, {report['features']:,} features, {report['labels']:,} labels",
             ),
             ("takes texts", yes[report["trained_on_texts"]]),

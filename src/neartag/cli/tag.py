@@ -64,6 +64,8 @@ def explain(
         return
     for number, reason in enumerate(reasons):
         print(("\n" if number else "") + f"{output.visible(reason.label)}  {100 * reason.score:.0f}%")
+        if not reason.voters:
+            print("  no document voted: it is one of the most frequent labels")
         for voter in reason.voters:
             words = ", ".join(output.visible(word.word) for word in voter.words) or "no word in common"
             print(f"  {100 * voter.share:4.1f}% of the votes  {output.visible(voter.id)}: {words}")

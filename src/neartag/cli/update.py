@@ -10,7 +10,7 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
 from neartag.cli.sources import Reading, read, with_reading
-from neartag.errors import DataError
+from neartag.errors import DataError, NeartagError
 
 BATCH = 1000  # documents added at once: a crash loses no more of the work, and never half a batch
 
@@ -43,9 +43,15 @@ def add(
     count = 0
     with progress.start(None, "adding"):
         documents = iter(found)
-        while batch := list(islice(documents, BATCH)):
-            count += len(live.add(batch, replace=replace))
-            progress.advance(len(batch))
+        try:
+            while batch := list(islice(documents, BATCH)):
+                count += len(live.add(batch, replace=replace))
+                progress.advance(len(batch))
+        except NeartagError as error:
+            if not count:
+                raise
+            # Whoever mends the file and adds it again must know, or would have these twice.
+            raise type(error)(f"{error}; the first {count:,} documents are added: give only those after them") from error
     if not quiet:
         reading.say()
     new = live.tagger.labels[labels:]
@@ -66,13 +72,19 @@ def forget(
 
     from neartag.live import LiveTagger
 
-    names = [line for line in sys.stdin.read().splitlines() if line] if ids == ["-"] else ids
+    names = _lines(sys.stdin.buffer.read()) if ids == ["-"] else ids
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)
     with progress.start(None, f"writing {model}"):
         count = live.forget(names)
     _report(as_json, {"forgotten": count, "points": len(live.tagger)})
+
+
+def _lines(content: bytes) -> list[str]:
+    # Not splitlines: ids may have characters that it takes for the end of a line.
+    lines = (line.removesuffix("\r") for line in content.decode(errors="replace").split("\n"))
+    return [line for line in lines if line]
 
 
 def _report(as_json: bool, report: dict[str, Any]) -> None:

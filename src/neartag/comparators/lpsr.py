@@ -77,6 +77,7 @@ def assign_all(
     """Return the labels of each part as CSR of ones (parts, labels)."""
     budget = labels_of_a_part(settings["labels_per_partition"], Y.shape[1])
     found: list[np.ndarray] = [np.empty(0, np.int32)] * parts.n_clusters
+    seeds = np.random.SeedSequence(settings["random_state"]).spawn(parts.n_clusters)  # None: another one each time
 
     def some(start: int, stop: int) -> None:
         for part in range(start, stop):
@@ -85,7 +86,7 @@ def assign_all(
             if len(candidates) > budget:
                 enough = max(1, MOST_SCORES // len(candidates))
                 if len(members) > enough:
-                    rng = np.random.default_rng([settings["random_state"], part])
+                    rng = np.random.default_rng(seeds[part])
                     members = np.sort(rng.choice(members, enough, replace=False))
                 ranked = rankings(rows[members], Y[members], scorer, candidates)
                 candidates = candidates[assign(ranked, budget, settings["at"])]

@@ -65,6 +65,7 @@ CHOSEN: dict[str, dict[str, dict[str, Any]]] = {
         "delicious": {"row_scale": "raw", "log_loss_coefficient": 1.0},
         "mediamill": {"row_scale": "raw", "log_loss_coefficient": 30.0},
         "eurlex": {"log_loss_coefficient": 2.0},
+        "yso-finna-en-100k": {"log_loss_coefficient": 1.0},
     },
     "lpsr": {
         "bibtex": {"scorer": "one_vs_all", "C": 0.4, "partitions": 5, "labels_per_partition": 100, "n_probe": 2},

@@ -19,6 +19,7 @@ from neartag.serve.shapes import Error
 logger = logging.getLogger("neartag.serve")
 
 MOST_FAULTS = 3  # of a request that are named
+_OF_PYDANTIC = ("body", "query", "float", "str", "constrained-float", "constrained-str")  # no steps a client knows
 # What a status means where it is not about one request only, for OpenAPI.
 MEANINGS = {
     400: "The body cannot be read",
@@ -59,7 +60,7 @@ def validation_text(errors: list[Any]) -> str:
     """Return in a line what is wrong with a request, without quoting what may be long or cannot be shown."""
     faults = []
     for fault in errors[:MOST_FAULTS]:
-        place = ".".join(str(step) for step in fault["loc"] if step not in ("body", "query", "float", "str"))
+        place = ".".join(str(step) for step in fault["loc"] if step not in _OF_PYDANTIC)
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "json_invalid":
             message, place = f"it is not JSON ({message.removeprefix('Invalid JSON: ')})", ""

@@ -13,8 +13,9 @@ MOST_LABELS = 100  # that one text may be given
 MOST_REASONS = 20  # labels explained at once, and voters of each
 MOST_SHOWN = 400  # points of a cluster on the map
 LONGEST_NAME = 500  # characters of a label or an id
-# Names are shown and typed again: no control characters. Texts may have any.
-NAME = r"^[^\u0000-\u001f\u007f-\u009f]+$"
+# Names are shown and typed again: no control characters, and not only spaces. Texts may have any.
+_SHOWN = r"[^\u0000-\u001f\u007f-\u009f]"
+NAME = rf"^{_SHOWN}*[^\s\u0000-\u001f\u007f-\u009f]{_SHOWN}*$"
 PRECISION = r"^(f1|precision=(0?\.[0-9]{1,6}|1|1\.0))$"
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=NAME)]
