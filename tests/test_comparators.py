@@ -181,6 +181,11 @@ def test_squashed_scores_keep_their_order():
     assert found.max() <= 1
 
 
+def test_scores_beyond_all_numbers_stay_scores():
+    found = squashed(np.float32([-np.inf, np.nan, np.inf]), 0.5)
+    assert np.array_equal(found, [0, 0.5, 1])
+
+
 def test_dimensions_are_shares_below_one_and_numbers_from_one_on():
     assert [dimension(given, 100) for given in (0.8, 0.001, 1, 30.0, "auto")] == [80, 1, 1, 30, 80]
     assert dimension("auto", 10_000) == 500
@@ -209,3 +214,16 @@ def test_scikit_learns_checks(estimator, check):
     name = getattr(check, "func", check).__name__
     if name not in EXEMPT and (estimator.method, name) not in ROUNDED:
         check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [("cplst", "directions"), ("cs", "projections"), ("ml_cssp", "lift"), ("wsabie", "W"), ("wsabie", "Z")],
+)
+def test_a_sparse_matrix_where_a_dense_one_belongs_is_a_damaged_model(tmp_path, name, array):
+    data = problem()
+    model = made(name).fit(data.X, data.Y).model_
+    setattr(model, array, csr_matrix(getattr(model, array)))
+    store.save(model, tmp_path / "model")
+    with pytest.raises(ModelError, match="does not fit"):
+        store.load(tmp_path / "model")

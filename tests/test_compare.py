@@ -326,6 +326,30 @@ class TestPlot:
         assert content.startswith(start)
         assert content == (tmp_path / f"b.{ending}").read_bytes()
 
+    def test_a_path_is_no_formula(self, report, tmp_path):
+        pytest.importorskip("matplotlib")
+        side_by_side.draw({**report, "data": "$\\no{$"}, str(tmp_path / "figure.svg"))
+        assert (tmp_path / "figure.svg").exists()
+
+    def test_a_folder_that_cannot_be_written_in_is_found_out_first(self, tmp_path, monkeypatch):
+        def refuse(**_):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(figure.tempfile, "TemporaryFile", refuse)
+        line = fail("compare", tmp_path / "missing", "--plot", tmp_path / "figure.svg")
+        assert line == f"error: --plot {tmp_path / 'figure.svg'}: cannot be written: Permission denied\n"
+
+    def test_a_drawing_that_fails_does_not_cost_the_table(self, folder, tmp_path, monkeypatch):
+        pytest.importorskip("matplotlib")
+
+        def refuse(*_):
+            raise ParameterError("the disk is full")
+
+        monkeypatch.setattr(figure, "draw", refuse)
+        result = invoke("compare", folder, "--methods", "knn", "--n-jobs", 1, "--plot", tmp_path / "figure.svg")
+        assert result.exit_code != 0
+        assert "P@1, percent" in result.stdout
+
     def test_the_command_draws_every_method_that_could_be_trained(self, folder, tmp_path, monkeypatch):
         pytest.importorskip("matplotlib")
         drawn = []

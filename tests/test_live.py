@@ -106,6 +106,16 @@ def test_forgetting_is_on_disk_too(folder, corpus):
     assert other.tagger.predict(corpus[0][:10]) == one.tagger.predict(corpus[0][:10])
 
 
+def test_who_forgets_has_what_all_others_load(corpus, tmp_path):
+    # Rounded embeddings are rounded anew when a folder is written, with other scales where points are gone.
+    made = TextTagger(classifier=X1Classifier(embedding_dim=16, precision="int8", n_jobs=1), calibration=None)
+    made.fit(*corpus).save(tmp_path / "model")
+    live = LiveTagger(tmp_path / "model")
+    live.add([document(1)])
+    live.forget([*corpus[2][:200], "added-1"])
+    assert live.tagger.predict(corpus[0][:50]) == TextTagger.load(tmp_path / "model").predict(corpus[0][:50])
+
+
 def test_forgetting_again_removes_what_a_killed_writer_left(folder):
     live = LiveTagger(folder)
     live.add([Document("an unmistakable zanzibarian sentence", ["some::label"], "secret", None, "")])

@@ -324,3 +324,16 @@ def test_what_needs_more_memory_than_allowed_is_refused(scorer):
     data = problem()
     with pytest.raises(ParameterError, match=r"lpsr would need about .* memory"):
         made(scorer=scorer, max_memory="1MB").fit(data.X, data.Y)
+
+
+def test_parts_may_be_sampled_without_a_seed(monkeypatch):
+    data = problem()
+    monkeypatch.setattr(lpsr, "MOST_SCORES", 500)
+    model = made(labels_per_partition=10, random_state=None).fit(data.X, data.Y)
+    assert (np.diff(model.model_.assigned.indptr) == 10).all()
+
+
+@pytest.mark.parametrize("name", ["at", "n_probe"])
+def test_numbers_beyond_any_count_are_refused(name):
+    with pytest.raises(ParameterError, match=rf"{name} must be .* 2147483647"):
+        made(labels_per_partition=3, **{name: 10**25}).fit(problem().X, problem().Y)

@@ -13,6 +13,7 @@ from neartag import store
 from neartag.comparators.one_vs_all import OneVsAllClassifier, learn
 from neartag.errors import ModelError, ParameterError
 from neartag.progress import Progress
+from neartag.rows import normalise
 
 
 def made(**changes):
@@ -78,10 +79,26 @@ def test_a_label_that_every_point_has_comes_first():
 
 def test_small_weights_are_dropped_and_only_those():
     data = problem()
-    every = learn(data.X, data.Y, 1.0, 0.0, 1, Progress()).weights.toarray()
-    kept = learn(data.X, data.Y, 1.0, 0.05, 1, Progress()).weights.toarray()
+    X = normalise(data.X)
+    every = learn(X, data.Y, 1.0, 0.0, 1, Progress()).weights.toarray()
+    kept = learn(X, data.Y, 1.0, 0.05, 1, Progress()).weights.toarray()
     assert np.array_equal(kept, np.where(np.abs(every) > 0.05, every, 0))
     assert 0 < np.count_nonzero(kept) < np.count_nonzero(every)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_which_weights_are_dropped_does_not_depend_on_the_unit_of_large_features(dense):
+    data = problem()
+    X = data.X.toarray() if dense else data.X
+    X = X / np.float32(np.abs(data.X.data).max())
+    few, many = (learn(X * np.float32(scale), data.Y, 1e4 / scale**2, 0.5, 1, Progress()) for scale in (1, 1024))
+    every = learn(X, data.Y, 1e4, 0.0, 1, Progress()).weights.toarray()
+    largest = abs(X).max(axis=0)
+    largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
+    kept = every * largest  # what each weight adds to a margin at most
+    clear = np.abs(np.abs(kept) - 0.5) > 0.01
+    assert np.array_equal((many.weights.toarray() != 0)[clear], (np.abs(kept) > 0.5)[clear])
+    assert 0 < many.weights.nnz < few.weights.nnz
 
 
 def test_weights_are_kept_sparse_where_few_are_left():

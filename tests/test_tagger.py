@@ -156,6 +156,26 @@ def test_no_documents_and_the_same_id_twice():
         TextTagger().fit(["x y"] * 3, [["l"]] * 3, ["a", "b", "a"])
 
 
+def test_labels_that_are_none(fitted):
+    with pytest.raises(ParameterError, match="labels of text 0"):
+        fitted.copy().add(["a text"], [None])
+
+
+def test_a_calibration_that_is_none_is_said_before_anything_is_read():
+    def never():
+        raise AssertionError("it was read")
+        yield
+
+    with pytest.raises(ParameterError, match="calibration"):
+        small(calibration="magic").fit_documents(never())
+
+
+def test_fewer_words_than_none(fitted):
+    with pytest.raises(ParameterError, match="words"):
+        fitted.explain("chess", words=-1)
+    assert not any(voter.words for reason in fitted.explain("chess", words=0) for voter in reason.voters)
+
+
 def test_a_single_string_is_no_list_of_texts(fitted):
     with pytest.raises(ParameterError, match="single string"):
         fitted.predict("some text")

@@ -105,6 +105,12 @@ class Calibration:
         return made
 
 
+def check_kind(kind: str) -> None:
+    """Raise ParameterError where no calibration is of this kind."""
+    if kind != "auto" and kind not in KINDS:
+        raise ParameterError(f"calibration must be one of {('auto', *KINDS)}, not {kind!r}")
+
+
 def of_held_out(answered: Any, Y: csr_matrix, kind: str | None) -> dict[str, Any]:
     """Return what is to be kept with a model: its calibration, drawn from the answers of `fit(…, held_out=True)`.
 
@@ -121,8 +127,7 @@ def calibrate(labels: np.ndarray, scores: np.ndarray, Y: csr_matrix, kind: str =
 
     None where there are too few answers to draw a curve from.
     """
-    if kind != "auto" and kind not in KINDS:
-        raise ParameterError(f"calibration must be one of {('auto', *KINDS)}, not {kind!r}")
+    check_kind(kind)
     judged = judge(labels, Y)
     given = (labels >= 0) & (scores > 0)
     shares, right = scores[given], judged.hits[given]

@@ -89,9 +89,9 @@ class LiveTagger:
         return self._manifest
 
     def _write(self, changed: TextTagger) -> None:
-        self._manifest = save(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
-        self._signature = self._seen()
-        self.tagger = changed
+        save(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
+        # Read again rather than kept: mapped and rounded as it is for everybody else, and in no memory of our own.
+        self.tagger = self._loaded()
 
     def _loaded(self) -> TextTagger:
         """Return the tagger of the folder as it is now; what is written meanwhile is for the next look."""

@@ -90,12 +90,14 @@ class TextTagger:
 
     def fit_documents(self, documents: Iterable[Document], *, progress: Any = False) -> TextTagger:
         """Learn from documents, as `neartag.data.documents` reads them; each is read once."""
-        from neartag.calibrate import of_held_out
+        from neartag.calibrate import check_kind, of_held_out
         from neartag.corpus import gather
         from neartag.features import TfidfFeatures
         from neartag.x1.classifier import X1Classifier
 
         features, classifier, kind, keep_texts = self._given
+        if kind is not None:
+            check_kind(kind)  # now, not after all the training
         features = TfidfFeatures() if features is None else features
         classifier = X1Classifier() if classifier is None else classifier
         corpus = gather(documents, features, keep_texts=keep_texts)
@@ -164,6 +166,7 @@ class TextTagger:
         """Return the k best labels of a text, each with the documents that voted for it and the words they share."""
         check_count("k", k)
         check_count("voters", voters)
+        check_count("words", words, 0)
         return reasons(self.stored, self.calibration, text, self._transform([text]), k, voters, words)
 
     def add(self, texts: Iterable[Any], labels: Iterable[Sequence[str]], ids: Iterable[str] | None = None) -> list[str]:
@@ -251,7 +254,8 @@ def _documents(
         if any(each is missing for each in found):
             raise ParameterError(f"there must be as many lists of labels (and ids) as texts: one ended after {number}")
         text, names, *rest = found
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):  # type: ignore[attr-defined]
+        listed = isinstance(names, Iterable) and not isinstance(names, str)
+        if not listed or not all(isinstance(name, str) for name in names):  # type: ignore[attr-defined]
             raise ParameterError(f"the labels of text {number} are {names!r:.60}: give a list of names")
         if not vectors and not isinstance(text, str):
             raise ParameterError(f"text {number} is {text!r:.60}: must be a string")

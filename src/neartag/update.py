@@ -27,7 +27,7 @@ def segment_of(stored: StoredModel, documents: Sequence[Document], taken: Contai
     seen: set[str] = set()
     for name in ids:
         if name in taken or name in seen:
-            why = "given twice" if name in seen else "there already: replace it or forget it first, or choose another id"
+            why = "given twice" if name in seen else "there already: replace or forget it, or choose another id"
             raise DataError(f"the document {name!r} is {why}")
         seen.add(name)
     column = {name: place for place, name in enumerate(stored.label_names or [])}

@@ -96,12 +96,12 @@ def compare(
         outcomes.append(comparison.run(task))
         output.message(outcomes[-1].told, quiet=quiet or not outcomes[-1].took_long)
     report = {"data": source if source == target else f"{source}, {target}", **comparison.report(outcomes)}
-    if plot is not None:
-        side_by_side.draw(report, plot)
     if as_json:
         output.show_json(report)
     else:
         side_by_side.show(report)
+    if plot is not None:  # last: whatever a drawing may fail of, the results are told
+        side_by_side.draw(report, plot)
     if any(outcome.bug for outcome in outcomes):
         raise typer.Exit(BUG)
 

@@ -6,6 +6,7 @@ to the point. matplotlib is imported when something is drawn; `neartag[plot]` br
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,6 +57,11 @@ def check_target(target: str) -> None:
         raise ParameterError(f"--plot {target}: a plot is an .svg or a .png file")
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ParameterError(f"--plot {target}: there is no folder for such a file")
+    try:
+        with tempfile.TemporaryFile(dir=path.absolute().parent):
+            pass
+    except OSError as error:
+        raise ParameterError(f"--plot {target}: cannot be written: {error.strerror}") from error
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -112,11 +112,11 @@ def reflowed(text: str) -> list[str]:
     words: list[str] = []  # of the paragraph, or the entry of a list, that is being read
     for line in [*text.splitlines(), ""]:
         entry = bool(_ENTRY.match(line))
-        listed = bool(words and _ENTRY.match(words[0]))
+        listed = _ENTRY.match(words[0]) if words else None
         if line and not entry and (listed or not line.startswith(" ")):
             words.append(line.strip())
             continue
-        lines += output.wrapped(" ".join(words), hanging=2 * listed)
+        lines += output.wrapped(" ".join(words), hanging=len(listed.group()) if listed else 0)
         words = [line] if entry else []
         if not entry:
             lines.append(line)

@@ -51,7 +51,7 @@ def add(
             if not count:
                 raise
             # Whoever mends the file and adds it again must know, or would have these twice.
-            raise type(error)(f"{error}; the first {count:,} documents are added: give only those after them") from error
+            raise type(error)(f"{error}; the first {count:,} documents are added: give those after them") from error
     if not quiet:
         reading.say()
     new = live.tagger.labels[labels:]

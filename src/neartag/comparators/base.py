@@ -94,9 +94,9 @@ class Comparator(LabelClassifier):
         if need > free:
             raise ParameterError(
                 f"{self.method} would need about {memory.in_words(need)} of memory to learn {shape.labels} labels from "
-                f"{shape.points} points with {shape.features} features, and {memory.in_words(free)} are "
-                f"{'allowed' if limit is not None else 'there'}: use fewer features or labels, or a method that "
-                f"scales ({SCALABLE})"
+                f"{shape.points} points with {shape.features} features, and {memory.in_words(free)} "
+                f"{'are there' if limit is None else f'of the {memory.in_words(limit)} allowed are left'}: "
+                f"use fewer features or labels, or a method that scales ({SCALABLE})"
             )
 
 

@@ -5,7 +5,8 @@ Daniel Hsu, Sham Kakade, John Langford and Tong Zhang, "Multi-label prediction v
 Objective: with a random A (m, L), whose columns are Gaussian and of unit length, W is the ridge regression of the
 projected labels, and a point's labels are what a k-sparse vector explains of the projections predicted for it:
 
-    min over W of ‖Y Aᵀ − X W‖² + λ ‖W‖²,        then for ẑ = x W        min over y with ‖y‖₀ ≤ k of ‖ẑ − A y‖².
+    min over W of ‖Y Aᵀ − X W‖² + λ ‖W‖²,
+    then for ẑ = x W        min over y with ‖y‖₀ ≤ k of ‖ẑ − A y‖².
 
 The second is decoded greedily, by orthogonal matching pursuit or by CoSaMP. Labels are ranked by their coefficients: on
 held-out parts of bibtex, Delicious and MediaMill that was better by 0.3 to 1.2 points of P@1 than the order in which
@@ -31,7 +32,7 @@ from scipy.sparse import csr_matrix
 from neartag.arrays import require
 from neartag.comparators import compressed_sensing_kernels as kernels
 from neartag.comparators.base import Comparator, Shape, from_table
-from neartag.comparators.model import Facts, ScoringModel, State, check_array, dimension, squashed
+from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, squashed
 from neartag.comparators.ridge import ridge, ridge_memory
 from neartag.progress import Progress
 from neartag.rows import Rows, times
@@ -88,8 +89,8 @@ class CompressedSensingModel(ScoringModel):
         """Return the model of a state."""
         shape = state["factors"]["projections"].shape
         require(len(shape) == 2, "projections are not a matrix")
-        weights = check_array(state, "factors", "weights", (facts.columns, shape[0]))
-        return cls(facts, weights, check_array(state, "factors", "projections", (shape[0], facts.width)))
+        weights = check_dense(state, "factors", "weights", (facts.columns, shape[0]))
+        return cls(facts, weights, check_dense(state, "factors", "projections", (shape[0], facts.width)))
 
 
 def random_projections(count: int, labels: int, seed: int | None) -> np.ndarray:

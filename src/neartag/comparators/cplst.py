@@ -5,7 +5,8 @@ NIPS 2012 (conditional principal label space transformation).
 
 Objective: with Z = Y − 1ȳᵀ the labels less their means, and H = X (XᵀX + λI)⁻¹ Xᵀ what ridge regression makes of them,
 
-    max over V (L, M) with VᵀV = I of tr Vᵀ Zᵀ H Z V,        W = (XᵀX + λI)⁻¹ Xᵀ Z V,        scores ȳ + x W Vᵀ:
+    max over V (L, M) with VᵀV = I of tr Vᵀ Zᵀ H Z V,
+    W = (XᵀX + λI)⁻¹ Xᵀ Z V,        scores ȳ + x W Vᵀ:
 
 V has the M leading eigenvectors of ZᵀHZ. Neither Z nor H is ever made: with the Cholesky factor R Rᵀ = XᵀX + λI and
 T = R⁻¹ (XᵀY − Xᵀ1 ȳᵀ) (d, L) we have ZᵀHZ = TᵀT and W = R⁻ᵀ T V. Where d < L the eigenvectors U of T Tᵀ (d, d) are
@@ -31,7 +32,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.arrays import require
 from neartag.comparators.base import Comparator, Shape, from_table
-from neartag.comparators.model import Facts, ScoringModel, State, check_array, dimension, squashed
+from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, squashed
 from neartag.factor import cholesky
 from neartag.progress import Progress
 from neartag.rows import Rows, gram, times, transpose
@@ -68,8 +69,8 @@ class CPLSTModel(ScoringModel):
         """Return the model of a state."""
         shape = state["factors"]["directions"].shape
         require(len(shape) == 2, "directions are not a matrix")
-        weights = check_array(state, "factors", "weights", (facts.columns, shape[0]))
-        return cls(facts, weights, check_array(state, "factors", "directions", (shape[0], facts.width)))
+        weights = check_dense(state, "factors", "weights", (facts.columns, shape[0]))
+        return cls(facts, weights, check_dense(state, "factors", "directions", (shape[0], facts.width)))
 
 
 def means(facts: Facts) -> np.ndarray:

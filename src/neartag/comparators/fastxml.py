@@ -4,7 +4,8 @@ Prabhu and Varma, "FastXML: a fast, accurate and stable tree-classifier for extr
 
 Objective of a node with points i, a separator w, a side δᵢ = ±1 for each point and a ranking of labels for each side:
 
-    min ‖w‖₁ + Σᵢ C_δ(δᵢ) log(1 + exp(−δᵢ ⟨w, xᵢ⟩)) − C_r Σᵢ nDCG(ranking of side δᵢ, yᵢ)
+    min ‖w‖₁ + Σᵢ C_δ(δᵢ) log(1 + exp(−δᵢ ⟨w, xᵢ⟩))
+             − C_r Σᵢ nDCG(ranking of side δᵢ, yᵢ)
 
 In turns from random sides and w = 0: each side's labels are ranked by how much nDCG they bring, and each point moves
 to the side whose ranking suits it better, until that changes next to nothing; then w is learned for these sides. Points
@@ -13,8 +14,8 @@ leaf. A label's score is the share of the leaf's points that have it, averaged o
 
 Where this differs from the paper: C_δ of a side is C_δ · points / points of the side, so that a smaller side is not
 given up, and w is learned once a node, both as in the authors' program (`max_iter` learns it again, and only then does
-C_r matter). Columns whose weight is zero for certain are left out before w is learned, which changes nothing. Newton
-steps and passes are bounded: exact separators cost more than they bring.
+the size of C_r matter). Columns whose weight is zero for certain are left out before w is learned, which changes
+nothing. Newton steps and passes are bounded: exact separators cost more than they bring.
 
 Cost: a level of a tree takes some ten passes over the entries of the points' rows and a few over their labels; a tree
 has about log n levels where sides are balanced, n at worst. Predicting walks T trees: the entries of the separators on
@@ -29,6 +30,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.arrays import require, within
@@ -100,6 +102,7 @@ class FastXMLModel(ScoringModel):
         require(bool((forward | (child == 0)).all()), "a node's children are not among the nodes after it")
         weights = check_array(state, "trees", "weights", (nodes, facts.columns))
         shares = check_array(state, "trees", "shares", (nodes, facts.width))
+        require(sparse.issparse(weights) and sparse.issparse(shares), "weights or shares are not sparse")
         fine = bool(((shares.data > 0) & (shares.data <= 1)).all())
         require(fine, "leaves have shares of labels that are not above 0 and up to 1")
         return cls(facts, roots, child, weights, shares)

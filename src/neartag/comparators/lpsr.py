@@ -11,8 +11,9 @@ Weston, Makadia, Yee, "Label partitioning for sublinear ranking", ICML 2013.
 
        Σₜ Σ_y α_y · (1 − σ(s · (Σ_{i above y} αᵢ − k + ½)))
 
-   climbed by projected gradients from equal shares on. Of the sets of largest shares on the way, and of the most
-   frequent labels, the set with most pairs is taken.
+   climbed by projected gradients from equal shares on. Of the sets of largest
+   shares on the way, and of the most frequent labels, the set with most pairs
+   is taken.
 4. A point goes to its `n_probe` nearest parts, and their labels are ranked by the base scorer.
 
 Where this differs from the paper: each right label counts the same, as in precision at k; the gradient is of all
@@ -77,7 +78,7 @@ def assign_all(
     """Return the labels of each part as CSR of ones (parts, labels)."""
     budget = labels_of_a_part(settings["labels_per_partition"], Y.shape[1])
     found: list[np.ndarray] = [np.empty(0, np.int32)] * parts.n_clusters
-    seeds = np.random.SeedSequence(settings["random_state"]).spawn(parts.n_clusters)  # None: another one each time
+    entropy: Any = np.random.SeedSequence(settings["random_state"]).entropy  # the seed, or a fresh one where it is None
 
     def some(start: int, stop: int) -> None:
         for part in range(start, stop):
@@ -86,7 +87,7 @@ def assign_all(
             if len(candidates) > budget:
                 enough = max(1, MOST_SCORES // len(candidates))
                 if len(members) > enough:
-                    rng = np.random.default_rng(seeds[part])
+                    rng = np.random.default_rng([entropy, part])
                     members = np.sort(rng.choice(members, enough, replace=False))
                 ranked = rankings(rows[members], Y[members], scorer, candidates)
                 candidates = candidates[assign(ranked, budget, settings["at"])]

@@ -5,7 +5,8 @@ column subset selection).
 
 Objective: choose k columns C = Y[:, chosen] from which the rest can be told by least squares,
 
-    min over C of ‖Y − C C⁺ Y‖²,        then W = argmin ‖C − X W‖² + λ ‖W‖²,        scores x W C⁺ Y.
+    min over C of ‖Y − C C⁺ Y‖²,
+    then W = argmin ‖C − X W‖² + λ ‖W‖²,        scores x W C⁺ Y.
 
 The choice is random: with the k leading right singular vectors V (L, k) of Y, label j has the leverage ‖V_j‖², which
 sums to k over the labels; labels are drawn with probabilities in proportion until k distinct ones are found.
@@ -31,7 +32,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from neartag.arrays import require, within
 from neartag.comparators.base import Comparator, Shape, from_table
-from neartag.comparators.model import Facts, ScoringModel, State, check_array, dimension, squashed
+from neartag.comparators.model import Facts, ScoringModel, State, check_array, check_dense, dimension, squashed
 from neartag.comparators.ridge import ridge, ridge_memory
 from neartag.progress import Progress
 from neartag.rows import Rows, times, transpose
@@ -68,8 +69,8 @@ class MLCSSPModel(ScoringModel):
         require(len(shape) == 1, "chosen is not a list of labels")
         chosen = check_array(state, "factors", "chosen", shape, np.int32)
         require(within(chosen, facts.width), "chosen has labels that there are not")
-        weights = check_array(state, "factors", "weights", (facts.columns, shape[0]))
-        return cls(facts, weights, check_array(state, "factors", "lift", (shape[0], facts.width)), chosen)
+        weights = check_dense(state, "factors", "weights", (facts.columns, shape[0]))
+        return cls(facts, weights, check_dense(state, "factors", "lift", (shape[0], facts.width)), chosen)
 
 
 def leverages(Y: csr_matrix, k: int, seed: int | None) -> np.ndarray:

@@ -27,6 +27,7 @@ from neartag.rows import DENSE_SHARE, Rows, as_rows, normalise, parts
 from neartag.threads import hold, resolve_jobs, run_ranges
 from neartag.validation import check_count, check_features
 
+LARGEST_SCORE = np.float32(1e30)
 # Scores held at once, which bounds the rows answered at once, and those rows where there are few labels.
 BATCH_SCORES, BATCH_ROWS = 2**24, 8192
 
@@ -266,7 +267,9 @@ def squashed(raw: np.ndarray, middle: float) -> np.ndarray:
 
     They are no probabilities. s / (1 + |s|) keeps apart what a logistic curve would round to the same number.
     """
-    raw = np.asarray(raw, np.float32) - np.float32(middle)
+    # Features near the largest float32 overflow in products: what is beyond all numbers stays the largest of them.
+    raw = np.clip(np.nan_to_num(np.asarray(raw, np.float32), nan=middle), -LARGEST_SCORE, LARGEST_SCORE)
+    raw = raw - np.float32(middle)
     return (0.5 + raw / (1 + 2 * np.abs(raw))).astype(np.float32)
 
 
@@ -306,4 +309,11 @@ def check_array(state: State, part: str, name: str, shape: tuple[int, ...], dtyp
     found = state[part][name]
     fine = found.shape == shape and found.dtype == dtype
     require(fine, f"{name} is {found.dtype} {found.shape}, not {np.dtype(dtype)} {shape}")
+    return found
+
+
+def check_dense(state: State, part: str, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a float32 array of a state; ValueError unless it has this shape and is no CSR matrix."""
+    found = check_array(state, part, name, shape)
+    require(isinstance(found, np.ndarray), f"{name} is no dense matrix")
     return found

@@ -12,8 +12,8 @@ not much quicker either.
 
 Cost: some 10 to 50 passes over the entries a label, n · d̄ · L in all, with d̄ features a row. That is a matter of
 minutes for thousands of labels and points, and of hours for 24,000 labels and 100,000 points. A point's prediction
-takes the weights of its features, d̄ · L at most. Memory: 8 bytes a weight of more than `keep_above`, d · L at most;
-twice that while they are put in order.
+takes the weights of its features, d̄ · L at most. Memory: 8 bytes a weight that is kept, d · L at most; twice that
+while they are put in order.
 """
 
 from __future__ import annotations
@@ -51,8 +51,13 @@ class Machines:
 
 
 def learn(rows: Rows, Y: csr_matrix, C: float, keep_above: float, threads: int, progress: Progress) -> Machines:
-    """Return the machines of all labels of Y (n, labels), without weights of a size up to `keep_above`."""
+    """Return the machines of all labels of Y (n, labels), without weights of a size up to `keep_above`.
+
+    Of a feature with values beyond 1, the weight times the largest of them must be above that.
+    """
     X, columns = _as_liblinear_wants(rows), Y.tocsc()
+    # Large features have small weights: what counts is the most that a weight adds to a margin.
+    least = keep_above / np.maximum(1, largest_sizes(rows))  # (d,)
     n, labels = Y.shape
     found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32), np.empty(0, np.float32))] * labels
     counts = np.diff(columns.indptr)
@@ -64,7 +69,7 @@ def learn(rows: Rows, Y: csr_matrix, C: float, keep_above: float, threads: int, 
                 if 0 < counts[label] < n:
                     target = np.zeros(n)
                     target[columns.indices[columns.indptr[label] : columns.indptr[label + 1]]] = 1
-                    found[label] = _kept(separator(X, target, C), keep_above)
+                    found[label] = _kept(separator(X, target, C), least)
                 progress.advance()
 
     with progress.start(labels, "labels"):
@@ -93,8 +98,17 @@ def _as_liblinear_wants(rows: Rows) -> Rows:
     return csr_matrix(pieces, shape=rows.shape)
 
 
-def _kept(weights: np.ndarray, above: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places and values of the weights of more than this size."""
+def largest_sizes(rows: Rows) -> np.ndarray:
+    """Return the largest |value| of each feature: (d,) float64."""
+    if not sparse.issparse(rows):
+        return np.maximum(rows.max(axis=0), -rows.min(axis=0)).astype(np.float64)
+    sizes = np.zeros(rows.shape[1])
+    np.maximum.at(sizes, rows.indices, np.abs(rows.data))
+    return sizes
+
+
+def _kept(weights: np.ndarray, above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places and values of the weights of more than the size given for each."""
     ids = np.flatnonzero(np.abs(weights) > above)
     return ids.astype(np.int32), weights[ids].astype(np.float32)
 

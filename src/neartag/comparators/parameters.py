@@ -148,7 +148,9 @@ TABLES: dict[str, tuple[Parameter, ...]] = {
     ),
     "one_vs_all": (
         Parameter("C", float, 1.0, "cost of a training error", 1e-9, 1e9),
-        Parameter("keep_above", float, 0.01, "weights of no larger size are dropped", 0, 1e6),
+        Parameter(
+            "keep_above", float, 0.01, "weights of no larger size (times the feature's, if above 1) are dropped", 0, 1e6
+        ),
         _bias(1.0),
         *COMMON,
     ),

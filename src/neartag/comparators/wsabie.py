@@ -5,7 +5,8 @@ we repeat (Bhatia et al. 2015) ranks labels by a vote of the nearest training po
 
 Objective, over V (D, d), W (D, L) with columns no longer than C, and f_y(x) = ⟨V x, W_y⟩:
 
-    Σ_i Σ_{y of point i} Φ(rank_y(x_i)),  Φ(r) = Σ_{s ≤ r} 1/s,  rank_y(x) = |{wrong u: f_u(x) > f_y(x) − margin}|
+    Σ_i Σ_{y of point i} Φ(rank_y(x_i)),  Φ(r) = Σ_{s ≤ r} 1/s,
+    rank_y(x) = |{wrong u: f_u(x) > f_y(x) − margin}|
 
 by stochastic gradients: for a pair (x, y), wrong labels u are drawn until one has f_u(x) > f_y(x) − margin; after N
 draws the rank is taken as ⌊(L − 1) / N⌋, and the step is that of Φ(rank) · (margin − f_y(x) + f_u(x)). What a step
@@ -32,7 +33,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.knn import voted
-from neartag.comparators.model import BATCH_ROWS, Facts, ScoringModel, State, check_array, squashed
+from neartag.comparators.model import BATCH_ROWS, Facts, ScoringModel, State, check_array, check_dense, squashed
 from neartag.comparators.wsabie_kernels import warp_steps
 from neartag.errors import ParameterError
 from neartag.progress import Progress
@@ -80,10 +81,10 @@ class WSABIEModel(ScoringModel):
         dim = facts.settings["dim"]
         return cls(
             facts,
-            check_array(state, "weights", "V", (facts.columns, dim)),
-            check_array(state, "weights", "W", (facts.width, dim)),
+            check_dense(state, "weights", "V", (facts.columns, dim)),
+            check_dense(state, "weights", "W", (facts.width, dim)),
             check_array(state, "weights", "middle", (1,)),
-            check_array(state, "points", "Z", (facts.n_points, dim)),
+            check_dense(state, "points", "Z", (facts.n_points, dim)),
             check_array(state, "points", "Y", (facts.n_points, facts.width)),
         )
 
