@@ -6,6 +6,7 @@ import csv
 import json
 import random
 
+import numpy as np
 import pytest
 
 from cli_helpers import invoke
@@ -146,6 +147,30 @@ def test_ids_of_standard_input_end_at_line_feeds_only(model, tmp_path):
     run("add", model, tmp_path / "more.jsonl")
     done = run("forget", model, "-", "--json", stdin="a\u2028b\r\n")
     assert json.loads(done.stdout)["forgotten"] == 1
+
+
+def test_documents_of_unknown_words_are_counted_and_ids_told(model, tmp_path):
+    (tmp_path / "new.jsonl").write_text('{"text": "zzz qqq", "labels": ["x"]}\n{"text": "bread", "labels": ["x"]}\n')
+    report = json.loads(run("add", model, tmp_path / "new.jsonl", "--json").stdout)
+    assert report["without_a_known_word"] == 1
+    assert len(report["ids"]) == report["added"] == 2
+    assert json.loads(run("forget", model, *report["ids"], "--json").stdout)["forgotten"] == 2
+
+
+def test_vectors_of_ones_own(folder, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(len(SENTENCES) * 3, 8))
+    vectors = np.vstack([rows[number % len(rows)] for number in range(720)]) + 0.01
+    np.save(tmp_path / "vectors.npy", vectors)
+    options = ["--vectors", tmp_path / "vectors.npy", "--embedding-dim", "8", "--n-jobs", "1"]
+    done = run("train", folder / "docs.jsonl", tmp_path / "model", *options)
+    assert done.exit_code == 0, done.stderr
+    done = run("evaluate", tmp_path / "model", folder / "docs.jsonl", "--vectors", tmp_path / "vectors.npy", "--json")
+    assert json.loads(done.stdout)["metrics"]["P@1"] > 90
+    np.save(tmp_path / "few.npy", vectors[:5])
+    for file, words in (("few.npy", "5 rows for 720"), ("none.npy", "cannot be read")):
+        done = run("train", folder / "docs.jsonl", tmp_path / "other", "--vectors", tmp_path / file)
+        assert done.exit_code == 2
+        assert words in done.stderr
 
 
 def test_a_table_with_other_names(tmp_path):

@@ -44,6 +44,12 @@ _OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
         None,
         typer.Option("--vector-field", metavar="NAME", help="Field of vectors of your own, used for the text."),
     ),
+    (
+        "vectors",
+        str | None,
+        None,
+        typer.Option("--vectors", metavar="FILE.npy", help="Vectors of the documents, a row each, used for the text."),
+    ),
     ("separator", str, ";", typer.Option("--separator", help="What stands between labels in a cell of a table.")),
     (
         "kind",
@@ -92,6 +98,7 @@ class Reading:
     labels: list[str] | None = None
     id: str = "id"
     vector: str | None = None
+    vectors: str | None = None  # a file of them, for documents that have none
     separator: str = ";"
     kind: str | None = None
     skip_bad: bool = False
@@ -102,7 +109,28 @@ class Reading:
         from neartag.data.documents import BadLines, documents
 
         self.bad = BadLines() if self.skip_bad else None
-        return documents(path, self.fields, labelled=labelled, bad=self.bad, kind=self.kind)
+        found = documents(path, self.fields, labelled=labelled, bad=self.bad, kind=self.kind)
+        return found if self.vectors is None else self._with_vectors(found)
+
+    def _with_vectors(self, found: Iterator[Document]) -> Iterator[Document]:
+        """Yield the documents, each with its row of the file of vectors."""
+        import numpy as np
+
+        try:
+            rows = np.load(str(self.vectors), mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise DataError(f"--vectors {self.vectors} cannot be read as .npy: {error}") from error
+        if rows.ndim != 2:
+            raise DataError(f"--vectors {self.vectors} has {rows.ndim} dimensions: give one row for each document")
+        if self.skip_bad:
+            raise DataError("--skip-bad and --vectors do not go together: which row is whose would be lost")
+        count = 0
+        for document in found:
+            if count < len(rows):
+                yield document._replace(vector=np.asarray(rows[count], np.float32))
+            count += 1
+        if count != len(rows):
+            raise DataError(f"--vectors {self.vectors} has {len(rows)} rows for {count} documents: give one for each")
 
     @property
     def fields(self) -> Any:
@@ -115,7 +143,12 @@ class Reading:
     @property
     def named(self) -> bool:
         """Whether the options leave no doubt that documents are meant."""
-        return self.kind is not None or self.text != "text" or bool(self.labels) or self.vector is not None
+        return self.kind is not None or self.text != "text" or bool(self.labels) or self.uses_vectors
+
+    @property
+    def uses_vectors(self) -> bool:
+        """Whether documents come with vectors of their own."""
+        return self.vector is not None or self.vectors is not None
 
     @property
     def skipped(self) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def train(
     own = chosen.name == OWN
     with progress.start(None, f"reading {data}"):
         room = None if memory is None else parse_bytes(memory)
-        features = read_features(*words, vectors=reading.vector is not None)
+        features = read_features(*words, vectors=reading.uses_vectors)
         dataset, features, texts = load_training(data, room, reading, features, keep_texts=own and keep_texts)
     if not quiet:
         reading.say()

@@ -32,6 +32,7 @@ def add(
     """
     from neartag.data.dataset import Dataset
     from neartag.live import LiveTagger
+    from neartag.update import rows_of
 
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
@@ -40,14 +41,17 @@ def add(
     found = read(data, "train", reading)
     if isinstance(found, Dataset):
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
-    count = 0
+    ids: list[str] = []
+    strange = 0  # documents of which the model knows no word: they are near nobody until it is trained again
     with progress.start(None, "adding"):
         documents = iter(found)
         try:
             while batch := list(islice(documents, BATCH)):
-                count += len(live.add(batch, replace=replace))
+                ids += live.add(batch, replace=replace)
+                strange += int((abs(rows_of(live.tagger.stored.features, batch)).sum(axis=1) == 0).sum())
                 progress.advance(len(batch))
         except NeartagError as error:
+            count = len(ids)
             if not count:
                 raise
             # Whoever mends the file and adds it again must know, or would have these twice.
@@ -55,7 +59,10 @@ def add(
     if not quiet:
         reading.say()
     new = live.tagger.labels[labels:]
-    _report(as_json, {"added": count, "points": len(live.tagger), "new_labels": new, **reading.skipped})
+    report = {"added": len(ids), "points": len(live.tagger), "new_labels": new, **reading.skipped}
+    if strange:
+        report["without_a_known_word"] = strange
+    _report(as_json, {**report, **({"ids": ids} if as_json else {})})
 
 
 def forget(
