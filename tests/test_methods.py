@@ -29,7 +29,7 @@ from neartag.cli.main import run
 try:
     run()
 finally:
-    heavy = {"numpy", "scipy", "sklearn", "numba", "joblib", "rich"}
+    heavy = {"numpy", "scipy", "sklearn", "numba", "joblib"}
     print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
 

@@ -257,13 +257,13 @@ def _ritz(small: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the `wanted` largest eigenvalues of a small matrix, in falling order, and their vectors."""
     small = small.astype(np.float64)
     # All of them by divide and conquer take half the time of the wanted half by any other way.
-    values, vectors = eigh((small + small.T) / 2, driver="evd")
+    values, vectors = _eigh((small + small.T) / 2)
     return values[: -wanted - 1 : -1].astype(np.float32), vectors[:, : -wanted - 1 : -1]
 
 
 def _whitening(gram: np.ndarray, least: float, dependent: float) -> np.ndarray:
     """Return T (dim, ≤ dim), float64, with Tᵀ·gram·T = I; directions too short to tell from rounding are left out."""
-    squares, turn = eigh(gram.astype(np.float64), driver="evd")
+    squares, turn = _eigh(gram.astype(np.float64))
     real = squares > max(least, dependent * squares.max(initial=0.0))
     return turn[:, real] / np.sqrt(squares[real])
 
@@ -272,3 +272,9 @@ def _tidy(vectors: np.ndarray, threads: int) -> np.ndarray:
     """Return the vectors made orthonormal again by one Newton step, exact to the square of a small drift."""
     drift = inner(vectors, vectors, threads)
     return tall_times(vectors, 1.5 * np.eye(len(drift), dtype=np.float32) - 0.5 * drift, threads)
+
+
+def _eigh(square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues, rising, and eigenvectors of a symmetric matrix, by the quickest of LAPACK's ways."""
+    # scipy before 1.12 asks for too little working space for that one where there is a single row.
+    return eigh(square, driver=None if len(square) == 1 else "evd")
