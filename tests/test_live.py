@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neartag import manifest, store
+from neartag import additions, manifest, store
 from neartag.data import debian
 from neartag.data.document import Document
 from neartag.errors import DataError, ModelError
@@ -200,7 +200,7 @@ def test_a_crafted_segment_is_refused(folder):
     live = LiveTagger(folder)
     live.add([document(1), document(2)])
     entry = manifest.read(folder).added[0]
-    arrays = dict(store.read_added(folder, [entry.file])[0])
+    arrays = dict(additions.read_added(folder, [entry.file])[0])
     from neartag.segments import Segment
 
     width = live.tagger.stored.model.n_features

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.calibrate import Calibration
 from neartag.rows import as_rows, normalise
-from neartag.store import StoredModel
+from neartag.stored import StoredModel
 
 
 class Word(NamedTuple):

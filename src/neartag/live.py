@@ -11,8 +11,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from neartag import additions, store
 from neartag import manifest as manifests
-from neartag import store
 from neartag.data.document import Document
 from neartag.errors import ModelError
 from neartag.folder import lock, remove_others
@@ -65,7 +65,7 @@ class LiveTagger:
             segment = segment_of(self.tagger.stored, documents, self.tagger)
             changed = self.tagger.copy()
             changed.apply(segment)  # before it is written: what the model does not take must not get into the folder
-            self._manifest = store.append(self.folder, segment, self.manifest)
+            self._manifest = additions.append(self.folder, segment, self.manifest)
             self._signature = self._seen()
             self.tagger = changed
             return segment.ids
@@ -115,8 +115,8 @@ class LiveTagger:
         # Segments become one as more are added: what is ours may be the beginning of a larger one now.
         begun = known - sum(entry.points for entry in old.added[:kept])
         try:
-            segments = store.read_added(self.folder, [entry.file for entry in fresh.added[kept:]])
-            self.tagger = TextTagger.of(store.with_more(self.tagger.stored, segments, begun, self.folder))
+            segments = additions.read_added(self.folder, [entry.file for entry in fresh.added[kept:]])
+            self.tagger = TextTagger.of(additions.with_more(self.tagger.stored, segments, begun, self.folder))
         except (OSError, ModelError):
             return False
         return True

@@ -18,30 +18,25 @@ is read in manifest.py, files are written and opened in folder.py, arrays are pa
 from __future__ import annotations
 
 import importlib
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from neartag import __version__, tensors
 from neartag.comparators import METHODS
 from neartag.errors import ModelError, ParameterError
-from neartag.folder import Writer, digest, lock, open_files, refuse_foreign
-from neartag.manifest import PART_NAME, REMEDY, AddedEntry, FeaturesEntry, File, Manifest, from_json
+from neartag.folder import Writer, lock, open_files, refuse_foreign
+from neartag.manifest import PART_NAME, REMEDY, FeaturesEntry, File, Manifest
+from neartag.stored import StoredModel, as_json, checked, content
 from neartag.texts import Texts
-
-if TYPE_CHECKING:
-    from neartag.segments import Segment  # which needs scipy: imported only where something was added
 
 __all__ = ["FEATURES", "KINDS", "Storable", "StorableFeatures", "StoredModel", "inspect", "load", "lock", "save"]
 
 KINDS = {method.name: method.model_path for method in METHODS.values()} | {"x1": "neartag.x1.model:X1Model"}
-UPDATES = {"x1": "neartag.x1.update"}  # kinds whose points may be added and forgotten: the module that does it
 FEATURES = {"tfidf": "neartag.features:TfidfFeatures", "vectors": "neartag.vectors:VectorFeatures"}
 
 
@@ -69,28 +64,6 @@ class StorableFeatures(Protocol):
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         """Return the features whose state this is; the arrays are read-only."""
-
-
-@dataclass(frozen=True)
-class StoredModel:
-    """What a model folder holds: what was trained, and what was added since."""
-
-    model: Any
-    label_names: list[str] | None
-    point_names: list[str] | None
-    features: Any
-    info: dict[str, Any]
-    texts: Texts | None = None  # of the points
-    extras: dict[str, Any] = field(default_factory=dict)  # small things that go with the model, by name
-    manifest: Manifest | None = None  # as it was read
-
-    def with_segment(self, segment: Segment) -> StoredModel:
-        """Return what the folder holds once these documents are added; nothing is written."""
-        model = updates(self.model).add(self.model, segment.rows, segment.Y)
-        labels = [*(self.label_names or []), *segment.new_labels]
-        points = None if self.point_names is None else [*self.point_names, *segment.ids]
-        both = None if self.texts is None or segment.texts is None else self.texts.followed_by(segment.texts)
-        return replace(self, model=model, label_names=labels, point_names=points, texts=both)
 
 
 def save(
@@ -123,7 +96,7 @@ def save(
         if part == "features" or not PART_NAME.fullmatch(part):
             raise ParameterError(f"a part cannot be named {part!r}: use small letters, digits, dashes; not 'features'")
     given = {"label-names": labels, "point-names": points}
-    names = {stem: _json(value, stem) for stem, value in given.items() if value is not None}
+    names = {stem: as_json(value, stem) for stem, value in given.items() if value is not None}
     try:
         refuse_foreign(place)
         place.mkdir(parents=True, exist_ok=True)
@@ -141,40 +114,11 @@ def save(
                 extras=extras or {},
                 generation=generation,
             )
-            document = _json(manifest.to_json(), f"the settings of {model.kind!r}", indent=2)
+            document = as_json(manifest.to_json(), f"the settings of {model.kind!r}", indent=2)
             writer.switch(document, manifest.files)
     except OSError as error:
         raise ModelError(f"cannot save the model in {place}, {error}: mend that and save it again") from error
     return manifest
-
-
-def append(folder: str | os.PathLike[str], segment: Segment, manifest: Manifest) -> Manifest:
-    """Add documents to the folder, whose manifest this is, under its lock; crash-safe as saving is.
-
-    A segment no larger than the new one becomes one with it, and so on: there are never many, and a document is written
-    a few times only, however many are added one by one.
-    """
-    from neartag.segments import merged
-
-    place = Path(folder)
-    kept = list(manifest.added)
-    parts = [segment]
-    while kept and kept[-1].points <= sum(map(len, parts)):
-        with ExitStack() as stack:
-            _, handles = open_files(place, stack)
-            file = kept.pop().file
-            arrays = _content(handles[file.name], place, file, True)
-            # Only the features are needed to read the rest, and those are the model's.
-            parts.insert(0, _segment(arrays, int(manifest.settings["n_features"]), place))
-    whole = merged(parts)
-    try:
-        with Writer(place) as writer:
-            file = writer.add("added", "safetensors", tensors.pack(whole.to_arrays(), "added"))
-            fresh = replace(manifest, added=(*kept, AddedEntry(file, len(whole))), neartag_version=__version__)
-            writer.switch(_json(fresh.to_json(), "model.json", indent=2), fresh.files)
-    except OSError as error:
-        raise ModelError(f"cannot add to the model in {place}, {error}: mend that and add again") from error
-    return fresh
 
 
 def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
@@ -184,7 +128,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
         manifest, handles = open_files(place, stack)
         model_class = _known(KINDS, manifest.kind, "kind")
         features_class = _known(FEATURES, manifest.features.kind, "kind of features") if manifest.features else None
-        contents = {file.name: _content(handles[file.name], place, file, verify) for file in manifest.files}
+        contents = {file.name: content(handles[file.name], place, file, verify) for file in manifest.files}
     return _assembled(manifest, contents, place, model_class, features_class)
 
 
@@ -201,79 +145,20 @@ def _assembled(
     texts = None
     if manifest.texts is not None:
         arrays = contents[manifest.texts.name]
-        texts = _checked(lambda: Texts.from_arrays(arrays["content"], arrays["ends"]), "the texts", place)
+        texts = checked(lambda: Texts.from_arrays(arrays["content"], arrays["ends"]), "the texts", place)
     wrong = _miscounted(model, labels, points, texts)
     if wrong:
         raise ModelError(f"{place} is damaged, {wrong}: copy or save the model again")
     stored = StoredModel(model, labels, points, features, manifest.info, texts, manifest.extras, manifest)
     if not manifest.added:
         return stored
+    from neartag.additions import with_added  # which needs scipy
+
     whole = with_added(stored, [contents[entry.file.name] for entry in manifest.added], place)
     told = sum(entry.points for entry in manifest.added)
     if whole.model.n_points - model.n_points != told:  # who follows the folder counts on it
         raise ModelError(f"{place} is damaged, it tells of other added documents than the {told} there: {REMEDY}")
     return whole
-
-
-def with_added(stored: StoredModel, segments: Sequence[dict[str, np.ndarray]], place: Path) -> StoredModel:
-    """Return the model with the documents of these segments, given as the arrays of their files."""
-    from neartag.segments import merged
-
-    read = [_segment(arrays, stored.model.n_features, place) for arrays in segments]
-    width = stored.model.n_labels
-    for each in read:
-        width += len(each.new_labels)
-        if each.Y.shape[1] != width:
-            raise ModelError(
-                f"{place} is damaged, added documents have {each.Y.shape[1]} labels, not {width}: {REMEDY}"
-            )
-    return _checked(lambda: stored.with_segment(merged(read)), "what was added", place)
-
-
-def with_more(stored: StoredModel, segments: Sequence[dict[str, np.ndarray]], skip: int, place: Path) -> StoredModel:
-    """Return the model with the documents of these segments but the first `skip`, which it has already."""
-    from neartag.segments import merged
-
-    if not segments:
-        return stored
-    read = [_segment(arrays, stored.model.n_features, place) for arrays in segments]
-    ours = (stored.point_names or [])[stored.model.n_points - skip :] if skip else []
-    if merged(read).ids[:skip] != ours:
-        raise ModelError(f"{place} has other documents than those read before: load it again")
-    return _checked(
-        lambda: stored.with_segment(merged(read).after(skip, stored.model.n_labels)), "what was added", place
-    )
-
-
-def read_added(folder: str | os.PathLike[str], files: Sequence[File]) -> list[dict[str, np.ndarray]]:
-    """Return the arrays of segments by their entries in the manifest; FileNotFoundError where one is gone by now."""
-    found = []
-    for file in files:
-        with (Path(folder) / file.name).open("rb") as handle:
-            found.append(_content(handle, Path(folder), file, True))
-    return found
-
-
-def updates(model: Any) -> Any:
-    """Return the module that adds points to a model and forgets them."""
-    kind = getattr(model, "kind", "")
-    if kind not in UPDATES:
-        raise ModelError(f"documents cannot be added to a model of kind {kind!r}, only to {', '.join(UPDATES)}")
-    return importlib.import_module(UPDATES[kind])
-
-
-def _segment(arrays: dict[str, np.ndarray], n_features: int, place: Path) -> Segment:
-    from neartag.segments import Segment
-
-    return _checked(lambda: Segment.from_arrays(arrays, n_features), "what was added", place)
-
-
-def _checked(made: Callable[[], Any], what: str, place: Path) -> Any:
-    try:
-        return made()
-    except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ModelError(f"{place}: {what} cannot be read ({reason}): {REMEDY}") from error
 
 
 def _packed(texts: Texts) -> Iterator[bytes | memoryview]:
@@ -322,25 +207,12 @@ def _rebuild(stored_class: Any, settings: dict[str, Any], arrays: Any, place: Pa
         ) from error
 
 
-def _content(handle: BinaryIO, place: Path, file: File, verify: bool) -> Any:
-    path = place / file.name
-    try:
-        if verify and digest(handle) != file.sha256:
-            raise ModelError(f"{path} does not match its checksum: {REMEDY}")
-        if file.name.endswith(".safetensors"):
-            return tensors.map_arrays(handle, str(path))
-        handle.seek(0)
-        return from_json(handle.read(), path)
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error}") from error
-
-
 def _add_features(features: StorableFeatures, writer: Writer) -> FeaturesEntry:
     _known(FEATURES, features.kind, "kind of features")
     settings, arrays = features.to_state()
     return FeaturesEntry(
         kind=features.kind,
-        settings=writer.add("features", "json", [_json(settings, f"the settings of {features.kind!r}")]),
+        settings=writer.add("features", "json", [as_json(settings, f"the settings of {features.kind!r}")]),
         arrays=writer.add("features", "safetensors", tensors.pack(arrays, "features")),
     )
 
@@ -362,18 +234,3 @@ def _strings(contents: Mapping[str, Any], file: File | None, place: Path) -> lis
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise ModelError(f"{place / file.name} is not a list of names: {REMEDY}")
     return value
-
-
-def _json(value: Any, what: str, indent: int | None = None) -> bytes:
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=indent, default=_plain)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"{what} cannot be stored as JSON: {error}") from error
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _plain(value: Any) -> Any:
-    """Return the Python number of a numpy one, which settings often hold without knowing."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} is neither text, number, list nor object")

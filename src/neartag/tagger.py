@@ -14,7 +14,7 @@ from neartag.data.document import Document
 from neartag.errors import DataError, ModelError, NeartagError, ParameterError
 from neartag.explain import Reason, reasons
 from neartag.segments import Segment
-from neartag.store import StoredModel
+from neartag.stored import StoredModel
 from neartag.validation import check_count
 
 __all__ = ["Reason", "Tag", "TextTagger"]

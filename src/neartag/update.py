@@ -14,7 +14,7 @@ from neartag.data.document import Document
 from neartag.errors import DataError, ParameterError
 from neartag.rows import as_rows, normalise
 from neartag.segments import Segment
-from neartag.store import StoredModel, updates
+from neartag.stored import StoredModel, updates
 from neartag.texts import Texts
 
 

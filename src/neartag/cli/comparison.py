@@ -133,7 +133,7 @@ def load_parts(train: str, test: str, memory: int | None) -> Parts:
     """Return both parts as rows of the same features; those of texts are fitted on the train part."""
     from neartag.cli.data import load_points, load_training
     from neartag.cli.evaluate import widened
-    from neartag.store import StoredModel
+    from neartag.stored import StoredModel
 
     if train == test and Path(train).is_file():
         raise DataError(f"{train} is one file: name the points to test on too, by --test FILE")

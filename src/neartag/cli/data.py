@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from neartag.data.dataset import Dataset
-    from neartag.store import StoredModel
+    from neartag.stored import StoredModel
 
 STDIN = "-"
 _XMC_HEADER = re.compile(rb"\s*[0-9]+[ \t]+[0-9]+[ \t]+[0-9]+\s*")

@@ -9,7 +9,7 @@ from neartag.cli.options import AsJson, Model, Quiet, in_words
 from neartag.comparators import METHODS
 
 if TYPE_CHECKING:
-    from neartag.store import StoredModel
+    from neartag.stored import StoredModel
     from neartag.x1.learner import Learner
 
 

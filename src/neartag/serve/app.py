@@ -26,7 +26,7 @@ from neartag.serve.metrics import CONTENT_TYPE, Metrics
 from neartag.serve.reasons import explained
 from neartag.serve.served import Served
 from neartag.serve.settings import HANDED_ON, TOKEN_VARIABLE, Settings
-from neartag.store import UPDATES
+from neartag.stored import UPDATES
 from neartag.tagger import Tag, TextTagger
 
 READERS = 2  # threads for what is not answered in batches

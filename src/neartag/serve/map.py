@@ -16,7 +16,7 @@ import numpy as np
 from neartag.explain import labels_of, votes
 from neartag.rows import as_rows, normalise, select_columns
 from neartag.serve.reasons import check_votes
-from neartag.store import StoredModel
+from neartag.stored import StoredModel
 from neartag.tagger import TextTagger
 from neartag.threads import hold
 from neartag.x1.admm import embed
