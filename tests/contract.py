@@ -22,8 +22,9 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from neartag import store
 from neartag.data import synthetic
-from neartag.errors import ParameterError
+from neartag.errors import ModelError, ParameterError
 
 # scikit-learn's own checks that cannot apply, each with the reason.
 ONE_COLUMN = (
@@ -159,6 +160,25 @@ def assert_well_formed(labels: np.ndarray, scores: np.ndarray, n: int, k: int, n
     for row in labels:
         given = row[row >= 0]
         assert len(set(given)) == len(given), "a label stands twice"
+
+
+def assert_the_same_when_loaded(classifier, folder) -> None:
+    """Hold that a fitted classifier, saved and loaded, predicts the same to the last bit."""
+    store.save(classifier, folder)
+    labels, scores = classifier.predict_topk(problem().X_new, K)
+    found, again = store.load(folder).model.predict_topk(problem().X_new, K)
+    assert np.array_equal(labels, found)
+    assert np.array_equal(scores, again)
+
+
+def assert_refused_when_damaged(model, folder, **arrays) -> None:
+    """Hold that a fitted model with these arrays in place of its own can be saved, but not loaded again."""
+    harmed = copy.copy(model)
+    for name, array in arrays.items():
+        setattr(harmed, name, array)
+    store.save(harmed, folder)
+    with pytest.raises(ModelError, match=f"'{model.kind}' does not fit"):
+        store.load(folder)
 
 
 @pytest.mark.filterwarnings("ignore:with one cluster")  # X1 says so of the oddest sets, and rightly

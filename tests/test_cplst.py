@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, problem
-from neartag import store
+from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
 from neartag.comparators.base import Shape
 from neartag.comparators.cplst import (
     CPLSTClassifier,
@@ -17,7 +16,7 @@ from neartag.comparators.cplst import (
     ridge_factor,
 )
 from neartag.comparators.model import squashed
-from neartag.errors import ModelError, ParameterError
+from neartag.errors import ParameterError
 
 
 class TestContract(ClassifierContract):
@@ -140,22 +139,14 @@ def test_the_same_bytes_whatever_the_number_of_jobs():
 def test_saved_and_loaded_it_predicts_the_same_and_damage_is_refused(tmp_path):
     data = problem()
     classifier = CPLSTClassifier(n_jobs=1).fit(data.X, data.Y)
-    store.save(classifier, tmp_path / "model")
-    found = store.load(tmp_path / "model").model.predict_topk(data.X_new, 5)
-    wanted = classifier.predict_topk(data.X_new, 5)
-    assert np.array_equal(found[0], wanted[0])
-    assert np.array_equal(found[1], wanted[1])
+    assert_the_same_when_loaded(classifier, tmp_path / "model")
     for name, damaged in (
         ("weights", classifier.model_.weights[:, 1:]),
         ("weights", classifier.model_.weights.astype(np.float64)),
         ("directions", classifier.model_.directions[:, 1:]),
         ("directions", classifier.model_.directions[0]),
     ):
-        model = CPLSTClassifier(n_jobs=1).fit(data.X, data.Y)
-        setattr(model.model_, name, damaged)
-        store.save(model, tmp_path / "damaged")
-        with pytest.raises(ModelError, match="'cplst'"):
-            store.load(tmp_path / "damaged")
+        assert_refused_when_damaged(classifier.model_, tmp_path / "damaged", **{name: damaged})
 
 
 def test_too_little_memory_is_said_before_any_work():

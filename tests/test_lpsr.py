@@ -9,12 +9,11 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, problem
-from neartag import store
+from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
 from neartag.comparators import lpsr, lpsr_kernels, naive_bayes
 from neartag.comparators.label_assignment import Rankings, assign, hits_within, nearness_to_top, rankings, with_sum
 from neartag.comparators.lpsr import LPSRClassifier
-from neartag.errors import ModelError, ParameterError
+from neartag.errors import ParameterError
 from neartag.rows import normalise, parts
 from neartag.x1.partition import Partition, partition, route
 
@@ -279,11 +278,7 @@ def test_the_same_bytes_whatever_the_threads(scorer):
 def test_saved_and_loaded_it_predicts_the_same(tmp_path, scorer):
     data = problem()
     model = made(scorer=scorer).fit(data.X, data.Y)
-    store.save(model, tmp_path / "model")
-    loaded = store.load(tmp_path / "model").model
-    wanted, found = model.predict_topk(data.X_new, 5), loaded.predict_topk(data.X_new, 5)
-    assert np.array_equal(wanted[0], found[0])
-    assert np.array_equal(wanted[1], found[1])
+    assert_the_same_when_loaded(model, tmp_path / "model")
 
 
 def damage_scorer(**arrays):
@@ -314,9 +309,7 @@ def test_a_damaged_state_is_refused(tmp_path, damage):
     data = problem()
     model = made().fit(data.X, data.Y).model_
     damage(model)
-    store.save(model, tmp_path / "model")
-    with pytest.raises(ModelError, match="does not fit"):
-        store.load(tmp_path / "model")
+    assert_refused_when_damaged(model, tmp_path / "model")
 
 
 @pytest.mark.parametrize("scorer", ["naive_bayes", "one_vs_all"])

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, problem
-from neartag import store
+from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
 from neartag.comparators import ml_cssp
 from neartag.comparators.base import Shape
 from neartag.comparators.ml_cssp import MLCSSPClassifier, draw, leverages, lift_from
 from neartag.comparators.model import squashed
-from neartag.errors import ModelError, ParameterError
+from neartag.errors import ParameterError
 
 
 class TestContract(ClassifierContract):
@@ -131,11 +130,7 @@ def test_the_same_bytes_whatever_the_number_of_jobs(most_dense, monkeypatch):
 def test_saved_and_loaded_it_predicts_the_same_and_damage_is_refused(tmp_path):
     data = problem()
     classifier = MLCSSPClassifier(n_jobs=1).fit(data.X, data.Y)
-    store.save(classifier, tmp_path / "model")
-    found = store.load(tmp_path / "model").model.predict_topk(data.X_new, 5)
-    wanted = classifier.predict_topk(data.X_new, 5)
-    assert np.array_equal(found[0], wanted[0])
-    assert np.array_equal(found[1], wanted[1])
+    assert_the_same_when_loaded(classifier, tmp_path / "model")
     model = classifier.model_
     for name, damaged in (
         ("weights", model.weights[:, 1:]),
@@ -145,11 +140,7 @@ def test_saved_and_loaded_it_predicts_the_same_and_damage_is_refused(tmp_path):
         ("chosen", model.chosen + 29),
         ("chosen", model.chosen[None]),
     ):
-        crafted = MLCSSPClassifier(n_jobs=1).fit(data.X, data.Y)
-        setattr(crafted.model_, name, damaged)
-        store.save(crafted, tmp_path / "damaged")
-        with pytest.raises(ModelError, match="'ml_cssp'"):
-            store.load(tmp_path / "damaged")
+        assert_refused_when_damaged(classifier.model_, tmp_path / "damaged", **{name: damaged})
 
 
 def test_too_little_memory_is_said_before_any_work():

@@ -8,10 +8,9 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
-from contract import ClassifierContract, problem
-from neartag import store
+from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
 from neartag.comparators.one_vs_all import OneVsAllClassifier, learn
-from neartag.errors import ModelError, ParameterError
+from neartag.errors import ParameterError
 from neartag.progress import Progress
 from neartag.rows import normalise
 
@@ -121,11 +120,7 @@ def test_the_same_bytes_whatever_the_threads(dense):
 def test_saved_and_loaded_it_predicts_the_same(tmp_path, keep_above):
     data = problem()
     model = made(keep_above=keep_above).fit(data.X, data.Y)
-    store.save(model, tmp_path / "model")
-    loaded = store.load(tmp_path / "model").model
-    wanted, found = model.predict_topk(data.X_new, 5), loaded.predict_topk(data.X_new, 5)
-    assert np.array_equal(wanted[0], found[0])
-    assert np.array_equal(wanted[1], found[1])
+    assert_the_same_when_loaded(model, tmp_path / "model")
 
 
 @pytest.mark.parametrize(
@@ -141,9 +136,7 @@ def test_a_damaged_state_is_refused(tmp_path, damage):
     data = problem()
     model = made().fit(data.X, data.Y).model_
     damage(model)
-    store.save(model, tmp_path / "model")
-    with pytest.raises(ModelError, match="does not fit"):
-        store.load(tmp_path / "model")
+    assert_refused_when_damaged(model, tmp_path / "model")
 
 
 def test_what_needs_more_memory_than_allowed_is_refused():
