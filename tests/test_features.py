@@ -5,7 +5,6 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 from collections import Counter
 
 import numpy as np
@@ -18,6 +17,7 @@ from neartag import terms
 from neartag.errors import DataError, ModelError, NeartagError, ParameterError
 from neartag.features import CHARACTER_MARK, TfidfFeatures
 from neartag.terms import bucket_of
+from timing import quickest
 
 TEXTS = [
     "The red fox saw the Blue_fox",
@@ -467,17 +467,17 @@ def test_no_scikit_learn_is_imported():
 
 def test_many_short_titles_take_little_time():
     titles = [f"title {number % 997} of part {number % 31} and word{number}" for number in range(20_000)]
-    start = time.process_time()
-    rows = TfidfFeatures().fit_transform(titles)
-    assert rows.shape[0] == len(titles)
-    assert time.process_time() - start < 4  # about 0.2 s; the margin is for busy machines
+    assert TfidfFeatures().fit_transform(titles).shape[0] == len(titles)
+    assert quickest(lambda: TfidfFeatures().fit_transform(titles), 4) < 4  # about 0.2 s
 
 
 def test_one_sentence_takes_little_time():
     sentence = "how can i keep the crust of my bread crisp after i take it out of the hot oven again"
     features = TfidfFeatures(char_ngrams=(3, 5)).fit([sentence, *TEXTS])
     features.transform([sentence])
-    start = time.process_time()
-    for _ in range(200):
-        features.transform([sentence])
-    assert time.process_time() - start < 200 * 1e-3  # about 0.05 ms each; the margin is for busy machines
+
+    def many():
+        for _ in range(200):
+            features.transform([sentence])
+
+    assert quickest(many, 0.2) < 0.2  # about 0.05 ms each
