@@ -38,7 +38,7 @@ class Parameter:
     """One parameter: what it may be, what it is unless told otherwise, and what the paper calls it."""
 
     name: str
-    kind: type  # int, float, str, or bytes: a size in bytes
+    kind: type  # int, float, str, bool, or bytes: a size in bytes
     default: Any
     help: str
     low: float = -math.inf
@@ -56,6 +56,10 @@ class Parameter:
             except ParameterError:
                 raise ParameterError(f"{self.name} must be {self.describe()}, not {value!r}") from None
             return
+        if self.kind is bool:
+            if isinstance(value, bool):
+                return
+            raise ParameterError(f"{self.name} must be {self.describe()}, not {value!r}")
         wanted = numbers.Integral if self.kind is int else numbers.Real
         if self.kind is not str and isinstance(value, wanted) and not isinstance(value, bool):
             try:
@@ -79,6 +83,8 @@ class Parameter:
         words = [repr(choice) for choice in self.choices]
         if self.kind is bytes:
             words.insert(0, "a number of bytes or a size such as '4GB'")
+        elif self.kind is bool:
+            words.insert(0, "True or False")
         elif self.kind is not str:
             number = "a whole number" if self.kind is int else "a number"
             low, high = (f"{limit:.0f}" if self.kind is int else f"{limit:g}" for limit in (self.low, self.high))

@@ -30,6 +30,10 @@ _METAVARS = {int: "INTEGER", float: "NUMBER", bytes: "SIZE"}
 
 def option(parameter: Parameter, *, hidden: bool = False) -> Any:
     """Return the type that makes typer offer a parameter as an option: its text, None where it is not given."""
+    if parameter.kind is bool:
+        both = f"{flag(parameter)}/{flag('no_' + parameter.name)}"
+        about = f"{parameter.help}  [default: {'yes' if parameter.default else 'no'}]"
+        return Annotated[bool | None, typer.Option(both, help=about, show_default=False, hidden=hidden)]
     words = [*parameter.choices, *(["none"] if parameter.optional else [])]
     if parameter.kind is not str:
         words.insert(0, _METAVARS[parameter.kind])
@@ -68,7 +72,7 @@ def find_method(name: str) -> Method:
     return comparators.get(plain if plain in METHODS else name)
 
 
-def read_settings(given: Mapping[str, str | None], method: str = OWN) -> dict[str, Any]:
+def read_settings(given: Mapping[str, str | bool | None], method: str = OWN) -> dict[str, Any]:
     """Return the parameters that were given, as the method takes them; ParameterError for the first that it cannot."""
     by_name = {parameter.name: parameter for parameter in METHODS[method].parameters}
     settings = {}
@@ -78,7 +82,7 @@ def read_settings(given: Mapping[str, str | None], method: str = OWN) -> dict[st
         if name not in by_name:
             known = ", ".join(flag(parameter) for parameter in by_name.values())
             raise ParameterError(f"{flag(name)} is no option of {method}, which has {known}")
-        settings[name] = read_value(by_name[name], text)
+        settings[name] = text if isinstance(text, bool) else read_value(by_name[name], text)
     return settings
 
 
@@ -90,7 +94,9 @@ def read_value(parameter: Parameter, text: str, called: str = "") -> Any:
     value: Any = text
     if parameter.optional and text.lower() == "none":
         return None
-    if text not in parameter.choices and parameter.kind in (int, float):
+    if parameter.kind is bool:
+        value = {"true": True, "yes": True, "false": False, "no": False}.get(text.lower(), text)
+    elif text not in parameter.choices and parameter.kind in (int, float):
         try:
             value = parameter.kind(text)
         except ValueError:

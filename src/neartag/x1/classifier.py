@@ -20,9 +20,10 @@ from neartag.progress import Progress
 from neartag.rows import Rows, as_rows, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.validation import check_training
-from neartag.x1 import parameters
+from neartag.x1 import parameters, refine
+from neartag.x1.candidates import Voters
 from neartag.x1.feature_vote import FeatureIndex
-from neartag.x1.held_out import CHOICES, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us
+from neartag.x1.held_out import CHOICES, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us, voters
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
@@ -67,6 +68,10 @@ class X1Classifier(LabelClassifier):
         vote_weight: str = "similarity",
         vote_sharpness: float = 20.0,
         feature_share: float | str = "auto",
+        refine: bool = False,
+        refine_candidates: int | str = "auto",
+        refine_cost: float | str = "auto",
+        refine_least: float = 0.05,
         threshold: float = 0.5,
         random_state: int | None = 0,
         n_jobs: int | None = -1,
@@ -96,6 +101,10 @@ class X1Classifier(LabelClassifier):
         self.vote_weight = vote_weight
         self.vote_sharpness = vote_sharpness
         self.feature_share = feature_share
+        self.refine = refine
+        self.refine_candidates = refine_candidates
+        self.refine_cost = refine_cost
+        self.refine_least = refine_least
         self.threshold = threshold
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -147,11 +156,14 @@ def _trained(
     rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machine, progress: Progress, ask: bool
 ) -> tuple[X1Model, HeldOut | None]:
     """Return the model, how it votes chosen on held-out points if left to us, and, if asked, their answers."""
+    if settings["refine"]:
+        settings.update(refine.automatic(rows, settings))
     n, names = rows.shape[0], left_to_us(settings)
     settings.update({name: CHOICES[name][0] for name in names})
-    held = held_out_rows(n, settings["random_state"]) if names or ask else NOBODY
+    wanted = names or ask or settings["refine"]
+    held = held_out_rows(n, settings["random_state"], few=settings["refine"]) if wanted else NOBODY
     answered = None
-    again = len(held) > 0 and n <= (SMALL if names else SMALL_ENOUGH)
+    again = len(held) > 0 and n <= (SMALL if names else SMALL_ENOUGH) and not settings["refine"]
     what = "trying on held-out points" if again else "training"
     learners = train(rows, Y, settings, machine, progress, held, what)
     settings["n_learners"] = len(learners)
@@ -160,10 +172,18 @@ def _trained(
     if len(held):
         if names:
             settings.update(choose(model, rows, held, names, machine.jobs))
-        if ask:
-            answered = answers(model, rows, held, ANSWERS, machine.jobs)
         if settings["feature_share"] == 0:
             model.index = None
+        if ask or settings["refine"]:
+            near, alike = voters(model, rows, held, machine.jobs)
+        if settings["refine"]:
+            learned = _refined(model, rows, held, near, alike, machine, progress)
+            settings.update(learned.settings)
+            model.refinement = learned.refinement
+            if ask:
+                answered = HeldOut(held, *refine.best(*learned[2:], model.frequency, ANSWERS, machine.jobs))
+        elif ask:
+            answered = answers(model, held, near, alike, ANSWERS, machine.jobs)
         if again:
             model.learners = train(rows, Y, settings, machine, progress)
         else:
@@ -171,6 +191,21 @@ def _trained(
             model.learners = [learner.joined_by(rows[held], held, distance, machine.jobs) for learner in learners]
     model.learners = [rounded(learner, settings["precision"]) for learner in model.learners]
     return model, answered
+
+
+def _refined(
+    model: X1Model,
+    rows: Rows,
+    held: np.ndarray,
+    near: Voters,
+    alike: Voters,
+    machine: Machine,
+    progress: Progress,
+) -> refine.Learned:
+    with progress:
+        progress.start(refine.steps(model.settings), "refining")
+        arguments = rows, model.Y, held, near, alike, model.settings, machine.jobs
+        return refine.learn(*arguments, progress.advance)
 
 
 def rounded(learner: Learner, precision: str) -> Learner:

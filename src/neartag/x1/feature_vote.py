@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from neartag import search_kernels
-from neartag.rows import Rows, dense, parts, transpose
+from neartag.rows import Rows, compact, dense, parts, transpose
 from neartag.threads import hold, run_ranges
 from neartag.x1.vote import nearest
 
@@ -34,6 +34,7 @@ class FeatureIndex:
     @classmethod
     def of(cls, rows: Rows) -> FeatureIndex:
         """Return the index of unit rows."""
+        rows = compact(rows)  # of well-filled rows dense products are quicker than lists
         return cls(transpose(rows) if sparse.issparse(rows) else rows)
 
     @cached_property
@@ -47,6 +48,14 @@ class FeatureIndex:
         part = slice(int(indptr[point]), int(indptr[point + 1]))
         pieces = data[part], indices[part], np.array([0, part.stop - part.start])
         return sparse.csr_matrix(pieces, shape=(1, self.postings.shape[0]))
+
+    def rows(self, points: np.ndarray) -> Rows:
+        """Return some of the training rows (m, d)."""
+        if not sparse.issparse(self.postings):
+            return self.postings[points]
+        indptr, indices, data = self.arrays[3:]
+        shape = len(indptr) - 1, self.postings.shape[0]
+        return sparse.csr_matrix((data, indices, indptr), shape=shape)[points]
 
     def find(self, X: Rows, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the training rows with the largest cosine to each row of X, and the cosines (m, count), best first."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from neartag.metrics import evaluate
 from neartag.rows import Rows
+from neartag.x1.candidates import Voters, nobody
 from neartag.x1.feature_vote import SHARPNESS
 from neartag.x1.model import X1Model
 from neartag.x1.vote import vote, voter_weights
@@ -36,9 +37,12 @@ def left_to_us(settings: dict[str, Any]) -> list[str]:
     return [name for name in CHOICES if settings[name] == "auto"]
 
 
-def held_out_rows(n: int, seed: int | None) -> np.ndarray:
-    """Return which of n points to hold out, in rising order; none where they would be too few."""
-    count = min(MOST, int(PART * n))
+def held_out_rows(n: int, seed: int | None, *, few: bool = False) -> np.ndarray:
+    """Return which of n points to hold out, in rising order; none where they would be too few.
+
+    `few` holds out up to a quarter of a small set, where everything depends on having some.
+    """
+    count = min(MOST, max(int(PART * n), min(FEWEST, n // 4) if few else 0))
     if count < FEWEST:
         return np.empty(0, np.int64)
     return np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
@@ -82,24 +86,27 @@ class HeldOut(NamedTuple):
     scores: np.ndarray  # (m, k)
 
 
-def answers(model: X1Model, X: Rows, held: np.ndarray, k: int, threads: int) -> HeldOut:
-    """Return the k best labels of the held-out rows of X, unit rows, as the model's settings have them vote.
+def voters(model: X1Model, X: Rows, held: np.ndarray, threads: int) -> tuple[Voters, Voters]:
+    """Return who votes on the held-out rows of X, unit rows: by embedding and by features, each kind's shares 1 in all.
 
     The held-out points are in the model's index and labels, but in none of its clusters; none votes.
     """
-    rows, settings, own = X[held], model.settings, model.feature_share
-    kind, sharpness = settings["vote_weight"], settings["vote_sharpness"]
-    lists = model.learner_neighbours(rows, model.count, threads)
-    voters = [ids for ids, _ in lists]
-    weights = [(1 - own) / len(lists) * voter_weights(near, kind, sharpness) for _, near in lists]
-    if own > 0:
+    rows = X[held]
+    alike = nobody(len(held))
+    if model.feature_share > 0:
         ids, cosines = _others(model, rows, held, model.count, threads)
-        voters.append(ids)
-        weights.append(own * voter_weights(np.ascontiguousarray(cosines), kind, SHARPNESS))
+        kind = model.settings["vote_weight"]
+        alike = ids, voter_weights(np.ascontiguousarray(cosines), kind, SHARPNESS)
+    return model.near(rows, threads), alike
+
+
+def answers(model: X1Model, held: np.ndarray, near: Voters, alike: Voters, k: int, threads: int) -> HeldOut:
+    """Return the k best labels of the held-out points, as the model's settings have these voters vote."""
+    own = model.feature_share
+    everybody, shares = np.hstack([near[0], alike[0]]), np.hstack([(1 - own) * near[1], own * alike[1]])
     most = min(k, model.n_labels)
     labels, scores = np.full((len(held), k), -1, np.int32), np.zeros((len(held), k))
-    found = vote(model.Y, np.hstack(voters), np.hstack(weights), model.frequency, most, threads)
-    labels[:, :most], scores[:, :most] = found
+    labels[:, :most], scores[:, :most] = vote(model.Y, everybody, shares, model.frequency, most, threads)
     return HeldOut(held, labels, np.minimum(scores, 1.0))
 
 

@@ -15,8 +15,11 @@ from neartag.frequent import by_frequency, most_frequent
 from neartag.rows import Rows, as_rows, dense, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.validation import check_count, check_features
+from neartag.x1 import refine_state
+from neartag.x1.candidates import Voters, nobody
 from neartag.x1.feature_vote import SHARPNESS, FeatureIndex
 from neartag.x1.learner import Cluster, Learner
+from neartag.x1.refine import Refinement, best
 from neartag.x1.single import SinglePoint
 from neartag.x1.state import check_state
 from neartag.x1.vote import vote, voter_weights
@@ -38,6 +41,7 @@ class X1Model:
     Y: csr_matrix  # (n, L): what each training point votes for
     learners: list[Learner]
     index: FeatureIndex | None = None  # of the training rows, where features have a share of the vote
+    refinement: Refinement | None = None  # what decides among the labels that are voted for, where that is asked for
     frequency: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (L,) points that have each label
     added: np.ndarray = field(default_factory=lambda: np.empty(0, bool))  # (n,) which points came after training
     forgotten: int = 0  # points that were trained on and are no longer there
@@ -132,8 +136,10 @@ class X1Model:
         for first in range(0, m, BATCH):
             batch = normalise(rows[first : first + BATCH])
             part = slice(first, first + batch.shape[0])
-            voters, weights = self.voters(batch, threads)
-            found = vote(self.Y, voters, weights, self.frequency, most, threads)
+            if self.refinement is not None:
+                found = best(*self.refined(batch, threads), self.frequency, most, threads)
+            else:
+                found = vote(self.Y, *self.voters(batch, threads), self.frequency, most, threads)
             labels[part, :most], scores[part, :most] = found
         unheard = labels[:, 0] < 0
         if unheard.any():
@@ -148,11 +154,10 @@ class X1Model:
         blocks = [csr_matrix((0, self.n_labels))]
         for first in range(0, rows.shape[0], BATCH):
             batch = normalise(rows[first : first + BATCH])
-            voters, weights = self.voters(batch, threads)
-            cast = (voters >= 0) & (weights > 0)
-            pointer = np.concatenate([[0], np.cumsum(cast.sum(axis=1))])
-            votes = csr_matrix((weights[cast], voters[cast], pointer), shape=(len(voters), labels.shape[0]))
-            blocks.append(votes @ labels)  # (batch, L)
+            if self.refinement is not None:
+                blocks.append(_as_csr(*self.refined(batch, threads), self.n_labels))
+            else:
+                blocks.append(_as_csr(*self.voters(batch, threads), self.n_points) @ labels)  # (batch, L)
             unheard = np.flatnonzero(np.diff(blocks[-1].indptr) == 0)
             if len(unheard):
                 blocks[-1] = blocks[-1] + by_frequency(self.frequency, self.n_points, unheard, batch.shape[0])
@@ -193,6 +198,8 @@ class X1Model:
         if self.index is not None:
             parts["index"] = {}
             put_rows(parts["index"], "postings", self.index.postings)
+        if self.refinement is not None:
+            settings["refinement"], parts["refinement"] = refine_state.to_arrays(self.refinement)
         return settings, parts
 
     @classmethod
@@ -219,21 +226,44 @@ class X1Model:
             ]
             learners.append(Learner(get_rows(arrays, "centroids"), clusters))
         index = FeatureIndex(get_rows(parts["index"], "postings")) if "index" in parts else None
+        refinement = None
+        if "refinement" in parts:
+            shape = settings["n_features"], settings["n_labels"]
+            refinement = refine_state.from_arrays(settings["refinement"], parts["refinement"], *shape)
         added = labels["added"].astype(bool) if "added" in labels else np.zeros(n, bool)
         forgotten = settings.get("forgotten", 0)
-        return cls(parameters, settings["n_features"], Y, learners, index, added=added, forgotten=forgotten)
+        return cls(parameters, settings["n_features"], Y, learners, index, refinement, added=added, forgotten=forgotten)
 
     def voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return who votes on each unit row and with what share (m, voters)."""
-        kind, sharpness, own = self.settings["vote_weight"], self.settings["vote_sharpness"], self.feature_share
+        return self.together(self.near(rows, threads), self.alike(rows, threads))
+
+    def near(self, rows: Rows, threads: int) -> Voters:
+        """Return who votes on each unit row by embedding, with shares that sum to 1."""
+        kind, sharpness = self.settings["vote_weight"], self.settings["vote_sharpness"]
         lists = self.learner_neighbours(rows, self.count, threads)
-        found = [ids for ids, _ in lists]
-        shares = [(1 - own) / len(lists) * voter_weights(near, kind, sharpness) for _, near in lists]
-        if own > 0 and self.index is not None:
-            ids, cosines = self.index.find(rows, self.count, threads)
-            found.append(ids)
-            shares.append(own * voter_weights(cosines, kind, SHARPNESS))
-        return np.hstack(found), np.hstack(shares)
+        shares = [voter_weights(near, kind, sharpness) / len(lists) for _, near in lists]
+        return np.hstack([ids for ids, _ in lists]), np.hstack(shares)
+
+    def alike(self, rows: Rows, threads: int) -> Voters:
+        """Return who votes on each unit row by features, with shares that sum to 1; nobody where these have no vote."""
+        if self.feature_share == 0 or self.index is None:
+            return nobody(rows.shape[0])
+        ids, cosines = self.index.find(rows, self.count, threads)
+        return ids, voter_weights(cosines, self.settings["vote_weight"], SHARPNESS)
+
+    def together(self, near: Voters, alike: Voters) -> Voters:
+        """Return all voters with their shares of the whole vote."""
+        own = self.feature_share
+        if own == 0:
+            return near
+        return np.hstack([near[0], alike[0]]), np.hstack([(1 - own) * near[1], own * alike[1]])
+
+    def refined(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the candidates of each unit row and their probabilities (m, room); −1 where there are fewer."""
+        assert self.refinement is not None
+        found = self.refinement.candidates(rows, self.Y, self.near(rows, threads), self.alike(rows, threads), threads)
+        return found.labels, self.refinement.scores(rows, found, self.frequency, threads)
 
     def learner_neighbours(self, rows: Rows, count: int, threads: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return for each learner the nearest training rows and how near (m, count), best first."""
@@ -243,3 +273,10 @@ class X1Model:
 
     def _threads(self, n_jobs: int | None) -> int:
         return resolve_jobs(n_jobs)
+
+
+def _as_csr(columns: np.ndarray, values: np.ndarray, width: int) -> csr_matrix:
+    """Return a CSR matrix of lists of columns and values (m, room), of those that are there and above zero."""
+    kept = (columns >= 0) & (values > 0)
+    pointer = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    return csr_matrix((values[kept], columns[kept], pointer), shape=(len(columns), width))

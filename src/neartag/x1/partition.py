@@ -28,6 +28,8 @@ POINTS_A_CLUSTER = 100_000
 LEARNERS = 3
 # Dimensions of a cluster of up to so many points, and of a larger one, where each costs more and brings less.
 DIMENSIONS, MANY_POINTS, DIMENSIONS_OF_MANY = 200, 40_000, 100
+# Where votes only propose and rankers decide, more bring nothing.
+DIMENSIONS_REFINED = 100
 # The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
 ROUNDS = 20
 # Settled: fewer than this share of points changed cluster.
@@ -75,6 +77,7 @@ def automatic(n: int, settings: dict[str, Any]) -> dict[str, int]:
         learners = 1 if clusters == 1 else LEARNERS
     if dim == "auto":
         dim = DIMENSIONS if n / int(clusters) <= MANY_POINTS else DIMENSIONS_OF_MANY
+        dim = min(dim, DIMENSIONS_REFINED) if settings.get("refine") else dim
     return {"n_learners": int(learners), "n_clusters": int(clusters), "embedding_dim": int(dim)}
 
 

@@ -13,6 +13,8 @@ from scipy import sparse
 
 from neartag import search_kernels
 from neartag.rows import Rows, parts, times
+from neartag.x1 import refine
+from neartag.x1.candidates import Voters, nobody
 from neartag.x1.feature_vote import SHARPNESS
 from neartag.x1.partition import half_squares
 from neartag.x1.vote import voter_weights
@@ -38,34 +40,44 @@ class SinglePoint:
         point = _unit(row)
         if point is None:
             return None
-        voters, weights = self.voters(point)
         model = self.model
         most = min(k, model.n_labels)
         labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
-        best, sums = np.empty((1, most), np.int32), np.empty((1, most))
-        scratch = np.zeros(model.n_labels), np.empty(model.n_labels, np.int32)
-        search_kernels.vote_top(*self.labels, voters, weights, model.frequency, *scratch, best, sums, 0, 1)
+        if model.refinement is not None:
+            row = sparse.csr_matrix((point[2], point[1], point[0]), shape=(1, model.n_features))
+            found = model.refinement.candidates(row, model.Y, self.near(point), self.alike(point), 1)
+            probabilities = model.refinement.scores(row, found, model.frequency, 1)
+            best, sums = refine.best(found.labels, probabilities, model.frequency, most, 1)
+        else:
+            best, sums = np.empty((1, most), np.int32), np.empty((1, most))
+            scratch = np.zeros(model.n_labels), np.empty(model.n_labels, np.int32)
+            voters = self.voters(point)
+            search_kernels.vote_top(*self.labels, *voters, model.frequency, *scratch, best, sums, 0, 1)
         if best[0, 0] < 0:
             return None
         labels[:, :most], scores[:, :most] = best, np.minimum(sums, 1.0)
         return labels, scores
 
-    def voters(self, point: Point) -> tuple[np.ndarray, np.ndarray]:
+    def voters(self, point: Point) -> Voters:
         """Return who votes and with what share, both (1, voters)."""
-        model, settings = self.model, self.model.settings
-        count, kind, own = model.count, settings["vote_weight"], model.feature_share
-        found, shares = [], []
+        return self.model.together(self.near(point), self.alike(point))
+
+    def near(self, point: Point) -> Voters:
+        """Return who votes by embedding, with shares that sum to 1."""
+        settings, found, shares = self.model.settings, [], []
         for learner in self.learners:
-            ids, near = learner.find(point, settings["vote_distance"], settings["n_probe"], count)
+            ids, near = learner.find(point, settings["vote_distance"], settings["n_probe"], self.model.count)
             found.append(ids)
-            shares.append((1 - own) / len(self.learners) * voter_weights(near, kind, settings["vote_sharpness"]))
-        if own > 0 and model.index is not None:
-            ids, cosines = model.index.find_one(point, count)
-            found.append(ids)
-            shares.append(own * voter_weights(cosines, kind, SHARPNESS))
-        if len(found) == 1:
-            return found[0], shares[0]
-        return np.hstack(found), np.hstack(shares)
+            shares.append(voter_weights(near, settings["vote_weight"], settings["vote_sharpness"]) / len(self.learners))
+        return (found[0], shares[0]) if len(found) == 1 else (np.hstack(found), np.hstack(shares))
+
+    def alike(self, point: Point) -> Voters:
+        """Return who votes by features, with shares that sum to 1; nobody where these have no vote."""
+        model = self.model
+        if model.feature_share == 0 or model.index is None:
+            return nobody(1)
+        ids, cosines = model.index.find_one(point, model.count)
+        return ids, voter_weights(cosines, model.settings["vote_weight"], SHARPNESS)
 
 
 class _SingleLearner:

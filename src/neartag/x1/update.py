@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 from neartag import search_kernels
 from neartag.rows import Rows, dense, parts
 from neartag.x1.feature_vote import FeatureIndex
+from neartag.x1.later import ranked_later
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.model import X1Model
 
@@ -37,7 +38,8 @@ def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
     stacked = csr_matrix(sparse.vstack([old, Y.astype(np.float32)], format="csr"))
     index = None if model.index is None else _longer(model.index, rows)
     added = np.concatenate([model.added, np.ones(m, bool)])
-    return replace(model, Y=stacked, learners=learners, index=index, frequency=_none(), added=added)
+    more = replace(model, Y=stacked, learners=learners, index=index, frequency=_none(), added=added)
+    return ranked_later(more, Y.indices, threads)
 
 
 def forget(model: X1Model, gone: np.ndarray) -> X1Model:
@@ -48,7 +50,7 @@ def forget(model: X1Model, gone: np.ndarray) -> X1Model:
         Learner(learner.centroids, [_fewer(cluster, kept, number) for cluster in learner.clusters])
         for learner in model.learners
     ]
-    return replace(
+    fewer = replace(
         model,
         Y=model.Y[kept],
         learners=learners,
@@ -57,6 +59,7 @@ def forget(model: X1Model, gone: np.ndarray) -> X1Model:
         added=model.added[kept],
         forgotten=model.forgotten + int((gone & ~model.added).sum()),
     )
+    return ranked_later(fewer, model.Y[gone].indices)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,123 @@
+"""Candidates of a point: labels that its neighbours by embedding, those by features, or the labels' means speak for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.rows import Rows, parts
+from neartag.threads import run_pieces
+from neartag.x1 import refine_kernels
+from neartag.x1.feature_vote import SHARPNESS, FeatureIndex
+from neartag.x1.means import Means
+from neartag.x1.vote import voter_weights
+
+# Candidates from each of the three: so many for each label that a point has on average, and no fewer than that.
+PER_LABEL, FEWEST = 6, 20
+# Neighbours by features asked for hard negatives, the most points that are searched for them, and points at once.
+NEIGHBOURS, SEARCHED, BLOCK = 20, 20_000, 8192
+# What no vote and no similarity count as, before logarithms.
+VOTE, SIMILARITY = 1e-3, 1e-2
+
+Voters = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and shares (m, voters)
+
+
+@dataclass
+class Candidates:
+    """Labels that some points may have, and what speaks for each."""
+
+    labels: np.ndarray  # (m, room) int32, −1 behind the last
+    parts: np.ndarray  # (m, room, 3) float32: votes by embedding and by features, cosine to the label's mean
+
+    @property
+    def there(self) -> np.ndarray:
+        """Where there is a candidate (m, room)."""
+        return self.labels >= 0
+
+    def described(self, margins: np.ndarray, frequency: np.ndarray) -> np.ndarray:
+        """Return the mixture's parts (candidates, 5): margin, votes, mean and frequency, row after row."""
+        there = self.there
+        out = np.empty((int(np.count_nonzero(there)), 5), np.float32)
+        told = self.parts[there]
+        out[:, 0] = margins[there]
+        out[:, 1:3] = np.log(told[:, :2] + np.float32(VOTE))
+        out[:, 3] = np.log(told[:, 2] + np.float32(SIMILARITY))
+        out[:, 4] = np.log1p(frequency[self.labels[there]])
+        return out
+
+    def right(self, Y: csr_matrix) -> np.ndarray:
+        """Return which candidates are among their points' labels Y (m, L), row after row."""
+        rows = np.repeat(np.arange(len(self.labels)), self.there.sum(axis=1))
+        keys = rows * Y.shape[1] + self.labels[self.there]
+        truth = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)) * Y.shape[1] + Y.indices
+        return np.isin(keys, truth)
+
+
+def size_for(Y: csr_matrix) -> int:
+    """Return how many candidates to take from each of the three, for labels like these."""
+    average = Y.nnz / max(1, Y.shape[0])
+    return int(min(Y.shape[1], max(FEWEST, round(PER_LABEL * average))))
+
+
+def nobody(m: int) -> Voters:
+    """Return no voters for so many points."""
+    return np.full((m, 1), -1, np.int32), np.zeros((m, 1))
+
+
+def find(
+    X: Rows,
+    Y: csr_matrix,
+    near: Voters,
+    alike: Voters,
+    means: Means,
+    size: int,
+    threads: int,
+    own: csr_matrix | None = None,
+) -> Candidates:
+    """Return the candidates of unit rows X: `size` at most by each of the three.
+
+    `near` votes by embedding, `alike` by features, both for their labels in Y. `own` are the points' own labels where
+    they were counted into the means, to be left out of them again.
+    """
+    m, room = X.shape[0], min(3 * size, Y.shape[1])
+    labels, told = np.empty((m, room), np.int32), np.empty((m, room, 3), np.float32)
+    mine = parts(own)[:2] if own is not None else (np.zeros(m + 1, np.int64), np.empty(0, np.int32))
+    rows = parts(X if sparse.issparse(X) else csr_matrix(X))
+    arguments = (*rows, *parts(Y)[:2], *near, *alike, *means.arrays, means.lengths, *mine, size, labels, told)
+    run_pieces(lambda start, stop: refine_kernels.candidates(*arguments, start, stop), m, threads, least=256)
+    return Candidates(labels, told)
+
+
+def hard_negatives(X: Rows, Y: csr_matrix, means: Means, size: int, seed: int, threads: int) -> csr_matrix:
+    """Return where each label is a wrong candidate (n, L) among the training points themselves, unit rows X.
+
+    A point is left out of its own neighbourhood and of the means of its labels. Neighbours by embedding are not asked:
+    they would cost the square of the points, and bring few labels that the other two do not; of many points only some
+    are searched for neighbours by features, for the same reason.
+    """
+    n = X.shape[0]
+    searched = np.arange(n)
+    if n > SEARCHED:
+        searched = np.sort(np.random.default_rng(seed).choice(n, SEARCHED, replace=False))
+    index = FeatureIndex.of(X if n <= SEARCHED else X[searched])
+    count = min(NEIGHBOURS + 1, len(searched))
+    columns, counts = [], []
+    for first in range(0, n, BLOCK):
+        block = np.arange(first, min(first + BLOCK, n))
+        rows, own = X[block], Y[block]
+        ids, cosines = index.find(rows, count, threads)
+        ids = np.where(ids >= 0, searched[ids], -1).astype(np.int32)
+        itself = ids == block[:, None].astype(np.int32)
+        ids[itself], cosines[itself] = -1, -np.inf
+        alike = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", SHARPNESS)
+        found = find(rows, Y, nobody(len(block)), alike, means, size, threads, own)
+        wrong = np.zeros(found.labels.shape, bool)
+        wrong[found.there] = ~found.right(own)
+        columns.append(found.labels[wrong])
+        counts.append(wrong.sum(axis=1))
+    column = np.concatenate([np.empty(0, np.int32), *columns])
+    pointer = np.concatenate([[0], np.cumsum(np.concatenate([np.empty(0, np.int64), *counts]))])
+    return csr_matrix((np.ones(len(column), np.float32), column, pointer), shape=Y.shape)

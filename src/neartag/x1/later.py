@@ -1,0 +1,88 @@
+"""Rankers of labels that came after training: trained as soon as a label has enough points, in milliseconds each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.x1 import rankers
+from neartag.x1.feature_vote import FeatureIndex
+from neartag.x1.model import X1Model
+from neartag.x1.rankers import Rankers
+
+# Points from which on a label gets a ranker; with fewer the votes know better.
+ENOUGH = 5
+# Neighbours by features of each of its points among which a label's hard negatives are.
+NEIGHBOURS = 50
+
+
+def ranked_later(model: X1Model, changed: np.ndarray, threads: int = 1) -> X1Model:
+    """Return the model with rankers for those of the changed labels that training did not know.
+
+    They need the features of their points, and so an index of them; without one votes go on deciding alone.
+    """
+    refinement = model.refinement
+    if refinement is None:
+        return model
+    refinement = refinement.widened(model.n_labels)
+    new = np.unique(changed)[~refinement.rankers.has(np.unique(changed))]
+    if len(new) and model.index is not None:
+        refinement = replace(refinement, later=_trained(model, model.index, new, refinement.later, threads))
+    return model if refinement is model.refinement else replace(model, refinement=refinement)
+
+
+def _trained(
+    model: X1Model, index: FeatureIndex, new: np.ndarray, before: Rankers | None, threads: int
+) -> Rankers | None:
+    """Return the later rankers, those of some labels made anew."""
+    labels, d = model.n_labels, model.n_features
+    fitting = new[model.frequency[new] >= ENOUGH]
+    kept = np.zeros(labels, bool) if before is None else np.pad(before.known, (0, labels - len(before.known)))
+    kept[new] = False
+    weights, bias = csr_matrix((labels, d), dtype=np.float32), np.zeros(labels, np.float32)
+    if before is not None and kept.any():
+        bias[: len(before.bias)] = before.bias
+        bias[~kept] = 0
+        weights = _resized(before.weights, labels)
+        weights = sparse.diags(kept.astype(np.float32)).tocsr() @ weights
+    if len(fitting):
+        fresh = _fitted(model, index, fitting, threads)
+        place = csr_matrix(
+            (np.ones(len(fitting), np.float32), (fitting, np.arange(len(fitting)))), (labels, len(fitting))
+        )
+        weights, bias[fitting], kept[fitting] = weights + place @ fresh.weights, fresh.bias, True
+    if not kept.any():
+        return None
+    weights = csr_matrix(weights, dtype=np.float32)
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    return Rankers(weights, bias, kept)
+
+
+def _fitted(model: X1Model, index: FeatureIndex, labels: np.ndarray, threads: int) -> Rankers:
+    """Return the rankers of these labels, against neighbours by features that do not have them."""
+    having = csr_matrix(model.Y[:, labels])  # (n, labels)
+    points = np.flatnonzero(np.diff(having.indptr))
+    count = min(NEIGHBOURS, model.n_points)
+    found, _ = index.find(index.rows(points), count, threads)
+    own = having[points]
+    pairs = own.tocoo()
+    rows, columns = found[pairs.row].ravel(), np.repeat(pairs.col, count)
+    there = rows >= 0
+    near = csr_matrix((np.ones(int(there.sum()), np.float32), (rows[there], columns[there])), having.shape)
+    near.data[:] = 1
+    wrong = csr_matrix(near - near.multiply(having))
+    wrong.eliminate_zeros()
+    involved = np.flatnonzero(np.diff(having.indptr) + np.diff(wrong.indptr))
+    cost, least = model.settings["refine_cost"], model.settings["refine_least"]
+    return rankers.train(index.rows(involved), having[involved], wrong[involved], cost, least, threads)
+
+
+def _resized(weights: csr_matrix, labels: int) -> csr_matrix:
+    """Return the weights with empty rows for labels that came since."""
+    more = np.full(labels - weights.shape[0], weights.indptr[-1], weights.indptr.dtype)
+    pieces = weights.data, weights.indices, np.concatenate([weights.indptr, more])
+    return csr_matrix(pieces, shape=(labels, weights.shape[1]))

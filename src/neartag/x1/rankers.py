@@ -1,0 +1,123 @@
+"""Rankers: for each label a sparse linear machine that tells its points from those where it was a wrong candidate.
+
+min ½‖w‖² + C · Σᵢ max(0, 1 − yᵢ·(w·xᵢ + b))² for each label by itself, over its points and its hard negatives, by dual
+coordinate descent. Small weights are then dropped. Cost: a few passes over the rows of each label's points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.rows import Rows, parts, transpose
+from neartag.threads import run_pieces, run_ranges
+from neartag.x1 import refine_kernels
+
+# A label's machine has settled when the dual's projected gradients differ by no more; passes over its points at most.
+TOLERANCE, ROUNDS = 0.1, 20
+
+
+@dataclass
+class Rankers:
+    """Weights of every label's machine; labels that came later may have none."""
+
+    weights: csr_matrix  # (L, d)
+    bias: np.ndarray  # (L,) float32
+    known: np.ndarray  # (L,) which labels have one
+
+    by_feature: bool = (
+        False  # every label is scored, a feature after the other, rather than a candidate after the other
+    )
+
+    def margins(self, X: Rows, labels: np.ndarray, threads: int) -> np.ndarray:
+        """Return w·x + b of each row's candidates (m, room); 0 where there is none."""
+        out = np.empty(labels.shape, np.float32)
+        rows = parts(X if sparse.issparse(X) else csr_matrix(X))
+        if self.by_feature:
+            arguments = (*rows, *self._turned, self.bias, labels, out)
+            run_ranges(refine_kernels.margins_by_feature, len(labels), threads, *arguments)
+        else:
+            arguments = (*rows, *self._straight, self.bias, self.weights.shape[1], labels, out)
+            run_ranges(refine_kernels.margins_by_label, len(labels), threads, *arguments)
+        return out
+
+    def arranged(self, X: Rows, labels: np.ndarray) -> Rankers:
+        """Return the rankers, their weights read by feature or by label, whichever is less for points like these."""
+        rows = csr_matrix(X)
+        of_feature = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
+        of_label = np.diff(self.weights.indptr)
+        by_feature = 2 * int(of_feature[rows.indices].sum())  # once to add, once to clear
+        by_label = 2 * rows.nnz + int(of_label[labels[labels >= 0]].sum())
+        return replace(self, by_feature=by_feature < by_label)
+
+    def has(self, labels: np.ndarray) -> np.ndarray:
+        """Return which of these labels have a ranker."""
+        inside = labels < len(self.known)
+        return inside & self.known[np.where(inside, labels, 0)]
+
+    @cached_property
+    def _straight(self) -> tuple[np.ndarray, ...]:
+        return parts(self.weights)
+
+    @cached_property
+    def _turned(self) -> tuple[np.ndarray, ...]:
+        return parts(transpose(self.weights))
+
+
+def train(X: Rows, Y: csr_matrix, wrong: csr_matrix, cost: float, least: float, threads: int) -> Rankers:
+    """Return the rankers of unit rows X (n, d) with labels Y (n, L), against where each is a wrong candidate (n, L)."""
+    X = X if sparse.issparse(X) else csr_matrix(X)
+    labels, d = Y.shape[1], X.shape[1]
+    right, against = csr_matrix(Y.T.tocsr()), csr_matrix(wrong.T.tocsr())  # (L, n) each
+    positives = np.diff(right.indptr).astype(np.int64)
+    counts = np.where(positives > 0, positives + np.diff(against.indptr), 0)
+    pointer = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    rows = np.empty(pointer[-1], np.int32)
+    _fill(rows, pointer[:-1], right)
+    kept = np.flatnonzero(positives > 0)
+    if len(kept) < labels:
+        keep = np.repeat(positives > 0, np.diff(against.indptr))
+        against = csr_matrix(
+            (against.data[keep], against.indices[keep], np.concatenate([[0], np.cumsum(counts - positives)])),
+            shape=against.shape,
+        )
+    _fill(rows, pointer[:-1] + positives, against)
+    indptr, indices, data = parts(X)
+    squares = np.zeros(X.shape[0])
+    np.add.at(squares, np.repeat(np.arange(X.shape[0]), np.diff(indptr)), data.astype(np.float64) ** 2)
+    entries = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])[
+        pointer
+    ]  # running number of entries at each label
+    bias = np.zeros(labels, np.float32)
+    written = np.zeros(labels, np.int64)
+    found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def part(start: int, stop: int) -> None:
+        room = int(np.minimum(np.diff(entries[start : stop + 1]), d).sum())
+        places, values = np.empty(room, np.int32), np.empty(room, np.float32)
+        many = refine_kernels.dual_descent(
+            indptr, indices, data, squares, pointer, rows, positives, cost, TOLERANCE, ROUNDS, least, d,
+            bias, written, places, values, start, stop,
+        )  # fmt: skip
+        found[start] = places[:many].copy(), values[:many].copy()
+
+    run_pieces(part, labels, threads, work=entries, least=1)
+    order = sorted(found)
+    pieces = (
+        np.concatenate([found[start][1] for start in order]),
+        np.concatenate([found[start][0] for start in order]),
+        np.concatenate([[0], np.cumsum(written)]),
+    )
+    weights = csr_matrix(pieces, shape=(labels, d))
+    weights.sort_indices()
+    return Rankers(weights, bias, positives > 0)
+
+
+def _fill(rows: np.ndarray, starts: np.ndarray, lists: csr_matrix) -> None:
+    """Write each list's row numbers into `rows` from its start on."""
+    lengths = np.diff(lists.indptr)
+    rows[np.arange(lists.indptr[-1]) + np.repeat(starts - lists.indptr[:-1], lengths)] = lists.indices

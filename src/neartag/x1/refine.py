@@ -1,0 +1,179 @@
+"""Refinement: X1 retrieves, sparse linear rankers decide.
+
+Candidates of a point are the best labels by the vote of its neighbours in the embedding, by that of its neighbours by
+features, and by the labels' mean feature vectors. A ranker a label, trained against the points where that label was a
+wrong candidate, tells them apart; a mixture, fitted on held-out points, weighs what ranker, votes and means say. The
+result is a probability. What votes cannot see, a single word that decides, the rankers do; what has too few points for
+a ranker, the votes do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.rows import Rows, compact
+from neartag.threads import run_ranges
+from neartag.x1 import candidates, rankers, refine_kernels
+from neartag.x1.candidates import Candidates, Voters, hard_negatives, size_for
+from neartag.x1.means import Means
+from neartag.x1.mixture import Mixture
+from neartag.x1.rankers import Rankers
+
+# Costs of the rankers' errors that are tried, and what is taken where nothing can be told.
+COSTS = (0.5, 1.0)
+# Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
+SMALL = 50_000
+# Candidates that a mixture is fitted to at most.
+MOST_CANDIDATES = 100_000
+# How votes are counted where that is left to us: what rankers add to depends little on it. Where features are dense
+# measurements, neighbours by features and by embedding are much the same.
+VOTERS, SHARE = 40, 0.3
+
+
+def automatic(X: Rows, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of the votes that are "auto", settled."""
+    ours = {"vote_neighbours": VOTERS, "feature_share": SHARE if sparse.issparse(compact(X[:1000])) else 0.0}
+    return {name: value for name, value in ours.items() if settings[name] == "auto"}
+
+
+@dataclass
+class Refinement:
+    """What decides among candidates."""
+
+    size: int  # candidates from each of the three at most
+    means: Means
+    rankers: Rankers
+    mixture: Mixture  # of margin, votes, mean and frequency
+    unranked: Mixture  # the same without a margin, for labels that have no ranker
+    later: Rankers | None = None  # of labels that came after training
+
+    def candidates(self, X: Rows, Y: csr_matrix, near: Voters, alike: Voters, threads: int) -> Candidates:
+        """Return the candidates of unit rows X, by those who vote on them and their labels Y."""
+        return candidates.find(X, Y, near, alike, self.means, self.size, threads)
+
+    def scores(self, X: Rows, found: Candidates, frequency: np.ndarray, threads: int) -> np.ndarray:
+        """Return the probability of each candidate (m, room), −1 where there is none."""
+        out = np.full(found.labels.shape, -1.0)
+        margins = self.rankers.margins(X, found.labels, threads)
+        ranked = self.rankers.has(found.labels[found.there])
+        if self.later is not None:
+            new = self.later.has(found.labels)
+            margins = np.where(new, self.later.margins(X, found.labels, threads), margins)
+            ranked |= new[found.there]
+        described = found.described(margins, frequency)
+        if ranked.all():
+            odds = self.mixture.log_odds(described, threads)
+        else:
+            odds = np.empty(len(ranked))
+            odds[ranked] = self.mixture.log_odds(described[ranked], threads)
+            odds[~ranked] = self.unranked.log_odds(np.ascontiguousarray(described[~ranked, 1:]), threads)
+        out[found.there] = 1 / (1 + np.exp(-odds))
+        return out
+
+    def widened(self, labels: int) -> Refinement:
+        """Return the refinement for more labels, which have neither mean nor ranker yet."""
+        return self if labels <= len(self.means.lengths) else replace(self, means=self.means.widened(labels))
+
+
+def best(
+    labels: np.ndarray, scores: np.ndarray, frequency: np.ndarray, k: int, threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k best of each row's candidates (m, k), and their scores; ties as in a vote."""
+    found, probabilities = np.empty((len(labels), k), np.int32), np.empty((len(labels), k))
+    arguments = labels, scores, frequency, found, probabilities
+    run_ranges(refine_kernels.best_candidates, len(labels), threads, *arguments)
+    return found, probabilities
+
+
+class Learned(NamedTuple):
+    """A refinement, the settings that were chosen, and what it says of the points that it was chosen on."""
+
+    refinement: Refinement
+    settings: dict[str, Any]
+    labels: np.ndarray  # (held, room) their candidates, −1: none
+    scores: np.ndarray  # (held, room) each by a mixture that was fitted without that point
+
+
+def learn(
+    X: Rows,
+    Y: csr_matrix,
+    held: np.ndarray,
+    near: Voters,
+    alike: Voters,
+    settings: dict[str, Any],
+    threads: int,
+    report: Callable[[int], None] = lambda steps: None,
+) -> Learned:
+    """Return what refines the votes on unit rows X (n, d) with labels Y (n, L), by settings that it chooses.
+
+    `held` are the points held out: `near` and `alike` vote on them without them. The rankers are trained without them,
+    the mixture fitted to them, the cost chosen by how well that fits, and of a small set the rankers are then trained
+    again on all points.
+    """
+    given = settings["refine_candidates"]
+    size = size_for(Y) if given == "auto" else int(min(given, Y.shape[1]))
+    costs = COSTS if settings["refine_cost"] == "auto" else (float(settings["refine_cost"]),)
+    least = settings["refine_least"]
+    means = Means.of(X, Y, threads)
+    wrong = hard_negatives(X, Y, means, size, settings["random_state"] or 0, threads)
+    rest = np.ones(X.shape[0], bool)
+    rest[held] = False
+    frequency = np.bincount(Y[rest].indices, minlength=Y.shape[1])
+    rows, labels = X[held], Y[held]
+    found = candidates.find(rows, Y, near, alike, means, size, threads, labels)
+    right = found.right(labels)
+    some = _some(found, MOST_CANDIDATES, settings["random_state"])
+    report(1)
+    best: tuple[Mixture, Rankers, np.ndarray, float] | None = None
+    for cost in costs:
+        tried = rankers.train(X[rest], Y[rest], wrong[rest], cost, least, threads)
+        described = found.described(tried.margins(rows, found.labels, threads), frequency)
+        mixture = Mixture.fit(described[some], right[some], threads, None if best is None else best[0])
+        if best is None or mixture.loss < best[0].loss:
+            best = mixture, tried, described, cost
+        report(1)
+    assert best is not None
+    mixture, ranked, described, cost = best
+    unranked = Mixture.fit(np.ascontiguousarray(described[some, 1:]), right[some], threads)
+    if X.shape[0] <= SMALL:
+        ranked = rankers.train(X, Y, wrong, cost, least, threads)
+    report(1)
+    refinement = Refinement(size, means, ranked.arranged(rows, found.labels), mixture, unranked)
+    scores = _crossed(found, described, right, some, mixture, threads)
+    return Learned(refinement, {"refine_candidates": size, "refine_cost": cost}, found.labels, scores)
+
+
+def steps(settings: dict[str, Any]) -> int:
+    """Return how many steps `learn` reports."""
+    return 2 + (len(COSTS) if settings["refine_cost"] == "auto" else 1)
+
+
+def _crossed(
+    found: Candidates, described: np.ndarray, right: np.ndarray, some: np.ndarray, mixture: Mixture, threads: int
+) -> np.ndarray:
+    """Return the probability of each candidate (m, room) by a mixture fitted to the other half of the points."""
+    rows = np.repeat(np.arange(len(found.labels)), found.there.sum(axis=1))
+    odds = np.empty(len(rows))
+    for half in range(2):
+        fit, asked = some & (rows % 2 != half), rows % 2 == half
+        other = Mixture.fit(described[fit], right[fit], threads, mixture)
+        odds[asked] = other.log_odds(described[asked], threads)
+    out = np.full(found.labels.shape, -1.0)
+    out[found.there] = 1 / (1 + np.exp(-odds))
+    return out
+
+
+def _some(found: Candidates, most: int, seed: int | None) -> np.ndarray:
+    """Return which candidates, row after row, to fit a mixture to: those of as many whole points as fit."""
+    counts = found.there.sum(axis=1)
+    order = np.random.default_rng(seed).permutation(len(counts))
+    taken = np.zeros(len(counts), bool)
+    taken[order[np.cumsum(counts[order]) <= most]] = True
+    taken[order[:1]] = True
+    return np.repeat(taken, counts)
