@@ -55,6 +55,15 @@ class Candidates:
         truth = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)) * Y.shape[1] + Y.indices
         return np.isin(keys, truth)
 
+    def wrong(self, right: np.ndarray, labels: int) -> csr_matrix:
+        """Return where a candidate is wrong (m, L), given which ones are right, row after row."""
+        there = self.there
+        kept = there.copy()
+        kept[there] = ~right
+        pointer = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        column = self.labels[kept]
+        return csr_matrix((np.ones(len(column), np.float32), column, pointer), shape=(len(there), labels))
+
 
 def size_for(Y: csr_matrix) -> int:
     """Return how many candidates to take from each of the three, for labels like these."""
@@ -104,7 +113,7 @@ def hard_negatives(X: Rows, Y: csr_matrix, means: Means, size: int, seed: int, t
         searched = np.sort(np.random.default_rng(seed).choice(n, SEARCHED, replace=False))
     index = FeatureIndex.of(X if n <= SEARCHED else X[searched])
     count = min(NEIGHBOURS + 1, len(searched))
-    columns, counts = [], []
+    blocks = [csr_matrix((0, Y.shape[1]), dtype=np.float32)]
     for first in range(0, n, BLOCK):
         block = np.arange(first, min(first + BLOCK, n))
         rows, own = X[block], Y[block]
@@ -114,10 +123,5 @@ def hard_negatives(X: Rows, Y: csr_matrix, means: Means, size: int, seed: int, t
         ids[itself], cosines[itself] = -1, -np.inf
         alike = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", SHARPNESS)
         found = find(rows, Y, nobody(len(block)), alike, means, size, threads, own)
-        wrong = np.zeros(found.labels.shape, bool)
-        wrong[found.there] = ~found.right(own)
-        columns.append(found.labels[wrong])
-        counts.append(wrong.sum(axis=1))
-    column = np.concatenate([np.empty(0, np.int32), *columns])
-    pointer = np.concatenate([[0], np.cumsum(np.concatenate([np.empty(0, np.int64), *counts]))])
-    return csr_matrix((np.ones(len(column), np.float32), column, pointer), shape=Y.shape)
+        blocks.append(found.wrong(found.right(own), Y.shape[1]))
+    return csr_matrix(sparse.vstack(blocks, format="csr"))

@@ -265,6 +265,18 @@ class X1Model:
         found = self.refinement.candidates(rows, self.Y, self.near(rows, threads), self.alike(rows, threads), threads)
         return found.labels, self.refinement.scores(rows, found, self.frequency, threads)
 
+    def weighed(self, X: object, label: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the features of one row that a label's ranker weighs, and what each adds to its sum; none without one.
+
+        Numbers above zero speak for the label, those below against it.
+        """
+        row = normalise(as_rows(check_features(X, self.n_features, "X1Classifier")))
+        both = (self.refinement.later, self.refinement.rankers) if self.refinement is not None else ()
+        for rankers in both:  # as when candidates are scored: what was learned later counts
+            if rankers is not None and rankers.has(np.array([label]))[0]:
+                return rankers.weighed(row, label)
+        return np.empty(0, np.int32), np.empty(0, np.float32)
+
     def learner_neighbours(self, rows: Rows, count: int, threads: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return for each learner the nearest training rows and how near (m, count), best first."""
         distance, probes = self.settings["vote_distance"], self.settings["n_probe"]

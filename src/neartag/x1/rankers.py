@@ -59,6 +59,15 @@ class Rankers:
         inside = labels < len(self.known)
         return inside & self.known[np.where(inside, labels, 0)]
 
+    def weighed(self, X: Rows, label: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the features of one row that a label's machine weighs, and what each adds to its sum: w·x."""
+        row = csr_matrix(X)
+        own = slice(self.weights.indptr[label], self.weights.indptr[label + 1])
+        features, places, others = np.intersect1d(
+            self.weights.indices[own], row.indices, assume_unique=True, return_indices=True
+        )
+        return features, self.weights.data[own][places] * row.data[others]
+
     @cached_property
     def _straight(self) -> tuple[np.ndarray, ...]:
         return parts(self.weights)

@@ -120,19 +120,21 @@ def learn(
     size = size_for(Y) if given == "auto" else int(min(given, Y.shape[1]))
     costs = COSTS if settings["refine_cost"] == "auto" else (float(settings["refine_cost"]),)
     least = settings["refine_least"]
-    means = Means.of(X, Y, threads)
-    wrong = hard_negatives(X, Y, means, size, settings["random_state"] or 0, threads)
     rest = np.ones(X.shape[0], bool)
     rest[held] = False
-    frequency = np.bincount(Y[rest].indices, minlength=Y.shape[1])
-    rows, labels = X[held], Y[held]
-    found = candidates.find(rows, Y, near, alike, means, size, threads, labels)
+    others, theirs, rows, labels = X[rest], Y[rest], X[held], Y[held]
+    # Nothing of the points held out may be used yet, not even as neighbours of the others: their labels would be wrong
+    # candidates just there, and the rankers would learn to refuse them to the very points that they are tried on.
+    means = Means.of(others, theirs, threads)
+    wrong = hard_negatives(others, theirs, means, size, settings["random_state"] or 0, threads)
+    frequency = np.bincount(theirs.indices, minlength=Y.shape[1])
+    found = candidates.find(rows, Y, near, alike, means, size, threads)
     right = found.right(labels)
     some = _some(found, MOST_CANDIDATES, settings["random_state"])
     report(1)
     best: tuple[Mixture, Rankers, np.ndarray, float] | None = None
     for cost in costs:
-        tried = rankers.train(X[rest], Y[rest], wrong[rest], cost, least, threads)
+        tried = rankers.train(others, theirs, wrong, cost, least, threads)
         described = found.described(tried.margins(rows, found.labels, threads), frequency)
         mixture = Mixture.fit(described[some], right[some], threads, None if best is None else best[0])
         if best is None or mixture.loss < best[0].loss:
@@ -142,11 +144,20 @@ def learn(
     mixture, ranked, described, cost = best
     unranked = Mixture.fit(np.ascontiguousarray(described[some, 1:]), right[some], threads)
     if X.shape[0] <= SMALL:
+        means = Means.of(X, Y, threads)
+        wrong = hard_negatives(X, Y, means, size, settings["random_state"] or 0, threads)
         ranked = rankers.train(X, Y, wrong, cost, least, threads)
     report(1)
     refinement = Refinement(size, means, ranked.arranged(rows, found.labels), mixture, unranked)
     scores = _crossed(found, described, right, some, mixture, threads)
     return Learned(refinement, {"refine_candidates": size, "refine_cost": cost}, found.labels, scores)
+
+
+def _stacked(upper: Rows, lower: Rows) -> Rows:
+    """Return the rows of both, one below the other."""
+    if not sparse.issparse(upper):
+        return np.vstack([upper, lower])
+    return csr_matrix(sparse.vstack([upper, lower], format="csr"))
 
 
 def steps(settings: dict[str, Any]) -> int:

@@ -67,6 +67,20 @@ def _votes(indptr, indices, voters, weights, i, score, touched):  # noqa: ANN001
     return count
 
 
+@kernel(types.boolean(IDS, COUNT, COUNT, ID))
+def _has(indices, start, stop, wanted):  # noqa: ANN001
+    """Say whether a number is among rising ones."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if indices[middle] < wanted:
+            start = middle + 1
+        elif indices[middle] > wanted:
+            stop = middle
+        else:
+            return True
+    return False
+
+
 @kernel(
     types.void(
         *SPARSE,  # the points' features
@@ -132,10 +146,13 @@ def candidates(  # noqa: ANN201
                 third[label] += value * c_data[q]
         for p in range(own_indptr[i], own_indptr[i + 1]):  # the point leaves the sums that it is in
             label = own_indices[p]
-            length = lengths[label]
-            inner = third[label] * length
-            rest = length * length - 2 * inner + 1
-            third[label] = max((inner - 1) / np.sqrt(rest), 0.0) if rest > 1e-6 else 0.0
+            kept = np.float32(0.0)  # its part of the entries that are kept of the sum
+            for q in range(indptr[i], indptr[i + 1]):
+                if _has(c_indices, c_indptr[indices[q]], c_indptr[indices[q] + 1], label):
+                    kept += data[q] * data[q]
+            inner = third[label] * lengths[label]
+            rest = lengths[label] * lengths[label] - 2 * inner + kept
+            third[label] = max((inner - kept) / np.sqrt(rest), 0.0) if rest > 1e-3 else 0.0
         many = _offer(wanted, first, touched[0], by_near, best, values, chosen, 0, 0)
         many = _offer(wanted, second, touched[1], by_alike, best, values, chosen, many, 0)
         many = _offer(wanted, third, touched[2], by_mean, best, values, chosen, many, 0)
