@@ -38,8 +38,11 @@ def get_rows(arrays: dict[str, np.ndarray], name: str, precision: str = "float32
     if name in arrays:
         return arrays[name] if scale is None else unpack(arrays[name], scale)
     values, indices, indptr = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
-    pieces = (values if scale is None else unpack(values, scale, indices), indices, indptr)
-    return csr_matrix(pieces, shape=tuple(int(side) for side in arrays[f"{name}.shape"]))
+    # Piece by piece: given all at once, scipy copies what is a part of something larger, as every map of a file is.
+    rows = csr_matrix(tuple(int(side) for side in arrays[f"{name}.shape"]), dtype=np.float32)
+    rows.data = values if scale is None else unpack(values, scale, indices)
+    rows.indices, rows.indptr = indices, indptr
+    return rows
 
 
 def count(settings: dict[str, Any], name: str) -> int:

@@ -44,7 +44,7 @@ class Candidates:
         told = self.parts[there]
         out[:, 0] = margins[there]
         out[:, 1:3] = np.log(told[:, :2] + np.float32(VOTE))
-        out[:, 3] = np.log(told[:, 2] + np.float32(SIMILARITY))
+        out[:, 3] = np.log(np.maximum(told[:, 2], 0) + np.float32(SIMILARITY))
         out[:, 4] = np.log1p(frequency[self.labels[there]])
         return out
 

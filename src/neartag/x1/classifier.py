@@ -162,6 +162,12 @@ def _trained(
     settings.update({name: CHOICES[name][0] for name in names})
     wanted = names or ask or settings["refine"]
     held = held_out_rows(n, settings["random_state"], few=settings["refine"]) if wanted else NOBODY
+    if settings["refine"] and not len(held):
+        warnings.warn(
+            f"{n} points are too few to refine, of which some must be held out: votes alone decide",
+            UserWarning,
+            stacklevel=4,
+        )
     answered = None
     again = len(held) > 0 and n <= (SMALL if names else SMALL_ENOUGH) and not settings["refine"]
     what = "trying on held-out points" if again else "training"
@@ -181,7 +187,9 @@ def _trained(
             settings.update(learned.settings)
             model.refinement = learned.refinement
             if ask:
-                answered = HeldOut(held, *refine.best(*learned[2:], model.frequency, ANSWERS, machine.jobs))
+                answered = HeldOut(
+                    held, *refine.best(*learned.answers(machine.jobs), model.frequency, ANSWERS, machine.jobs)
+                )
         elif ask:
             answered = answers(model, held, near, alike, ANSWERS, machine.jobs)
         if again:

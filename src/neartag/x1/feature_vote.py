@@ -57,15 +57,18 @@ class FeatureIndex:
         shape = len(indptr) - 1, self.postings.shape[0]
         return sparse.csr_matrix((data, indices, indptr), shape=shape)[points]
 
-    def find(self, X: Rows, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the training rows with the largest cosine to each row of X, and the cosines (m, count), best first."""
+    def find(self, X: Rows, count: int, threads: int, skip: float = SKIP) -> tuple[np.ndarray, np.ndarray]:
+        """Return the training rows with the largest cosine to each row of X, and the cosines (m, count), best first.
+
+        Frequent features with at most the share `skip` of a row's length may be left out of the first look.
+        """
         if not sparse.issparse(self.postings):
             with hold():
                 ids, cosines = nearest(dense(X), self.postings, count, threads)
             # As in the sparse index: who shares nothing with a point does not vote on it.
             ids[cosines == 0], cosines[cosines == 0] = -1, -np.inf
             return ids, cosines
-        return self.find_sparse(parts(X if sparse.issparse(X) else sparse.csr_matrix(X)), count, threads)
+        return self.find_sparse(parts(X if sparse.issparse(X) else sparse.csr_matrix(X)), count, threads, skip)
 
     def find_sparse(
         self, queries: tuple[np.ndarray, np.ndarray, np.ndarray], count: int, threads: int, skip: float = SKIP

@@ -25,8 +25,9 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "vote_neighbours": (20, 10, 40, 80),
     "feature_share": (0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
-# Points held out: this share, at most so many; with fewer than so few nothing can be told.
-PART, MOST, FEWEST = 0.1, 2000, 50
+# Points held out: this share, at most so many; with fewer than so few nothing can be told. Where much is learned from
+# them, so many are enough.
+PART, MOST, FEWEST, ENOUGH = 0.1, 2000, 50, 300
 # Up to so many points learners are trained again on all of them.
 SMALL = 20_000
 KS = (1, 3, 5)
@@ -42,7 +43,7 @@ def held_out_rows(n: int, seed: int | None, *, few: bool = False) -> np.ndarray:
 
     `few` holds out up to a quarter of a small set, where everything depends on having some.
     """
-    count = min(MOST, max(int(PART * n), min(FEWEST, n // 4) if few else 0))
+    count = min(MOST, max(int(PART * n), min(ENOUGH, n // 4) if few else 0))
     if count < FEWEST:
         return np.empty(0, np.int64)
     return np.sort(np.random.default_rng(seed).choice(n, count, replace=False))

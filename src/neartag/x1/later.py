@@ -15,8 +15,8 @@ from neartag.x1.rankers import Rankers
 
 # Points from which on a label gets a ranker; with fewer the votes know better.
 ENOUGH = 5
-# Neighbours by features of each of its points among which a label's hard negatives are.
-NEIGHBOURS = 50
+# Neighbours by features among which a label's hard negatives are, and of how many of its points, the newest ones.
+NEIGHBOURS, ASKED = 50, 30
 
 
 def ranked_later(model: X1Model, changed: np.ndarray, threads: int = 1) -> X1Model:
@@ -63,22 +63,39 @@ def _trained(
 
 
 def _fitted(model: X1Model, index: FeatureIndex, labels: np.ndarray, threads: int) -> Rankers:
-    """Return the rankers of these labels, against neighbours by features that do not have them."""
+    """Return the rankers of these labels, each against neighbours by features that do not have it.
+
+    Neighbours are looked for among the points up to the last one that has the label: a ranker then does not depend on
+    whether points came one by one or many at a time.
+    """
     having = csr_matrix(model.Y[:, labels])  # (n, labels)
-    points = np.flatnonzero(np.diff(having.indptr))
-    count = min(NEIGHBOURS, model.n_points)
-    found, _ = index.find(index.rows(points), count, threads)
-    own = having[points]
-    pairs = own.tocoo()
-    rows, columns = found[pairs.row].ravel(), np.repeat(pairs.col, count)
-    there = rows >= 0
-    near = csr_matrix((np.ones(int(there.sum()), np.float32), (rows[there], columns[there])), having.shape)
-    near.data[:] = 1
-    wrong = csr_matrix(near - near.multiply(having))
-    wrong.eliminate_zeros()
+    columns = csr_matrix(having.T.tocsr())
+    rows, places = [], []
+    for place in range(len(labels)):
+        own = columns.indices[columns.indptr[place] : columns.indptr[place + 1]]
+        near = _neighbours(index, own, int(own.max()) + 1)
+        rows.append(near)
+        places.append(np.full(len(near), place))
+    pairs = np.concatenate(rows), np.concatenate(places)
+    wrong = csr_matrix((np.ones(len(pairs[0]), np.float32), pairs), having.shape)
     involved = np.flatnonzero(np.diff(having.indptr) + np.diff(wrong.indptr))
     cost, least = model.settings["refine_cost"], model.settings["refine_least"]
     return rankers.train(index.rows(involved), having[involved], wrong[involved], cost, least, threads)
+
+
+def _neighbours(index: FeatureIndex, own: np.ndarray, stop: int) -> np.ndarray:
+    """Return the points below `stop`, not among `own`, that are nearest to any of those by features."""
+    found: set[int] = set()
+    for point in own[-ASKED:].tolist():
+        row = index.rows(np.array([point]))
+        if sparse.issparse(index.postings):
+            cosines = (row.data @ index.postings[row.indices]).ravel()[:stop]  # sums of the lists that it is in
+        else:
+            cosines = index.postings[:stop] @ row[0]
+        cosines[own[own < stop]] = 0
+        best = np.argsort(-cosines, kind="stable")[:NEIGHBOURS]
+        found.update(best[cosines[best] > 0].tolist())
+    return np.array(sorted(found), np.int64)
 
 
 def _resized(weights: csr_matrix, labels: int) -> csr_matrix:

@@ -13,7 +13,7 @@ from neartag import search_kernels
 from neartag.rows import Rows, parts, transpose
 from neartag.threads import run_ranges
 
-# Largest entries kept of a mean, and labels whose sums are made at once.
+# Largest entries kept of a mean, and labels whose sums are made at once. More of them change no figure.
 ENTRIES, BLOCK = 100, 4096
 
 
@@ -32,7 +32,9 @@ class Means:
     def widened(self, labels: int) -> Means:
         """Return the means for more labels, which have none yet."""
         more = np.zeros(labels - len(self.lengths), np.float32)
-        return Means(self.postings, np.concatenate([self.lengths, more]))
+        pieces = self.postings.data, self.postings.indices, self.postings.indptr
+        wider = csr_matrix(pieces, shape=(self.postings.shape[0], labels))
+        return Means(wider, np.concatenate([self.lengths, more]))
 
     @classmethod
     def of(cls, X: Rows, Y: csr_matrix, threads: int) -> Means:
@@ -50,14 +52,19 @@ class Means:
 
 
 def _largest(sums: csr_matrix, lengths: np.ndarray, threads: int) -> csr_matrix:
-    """Return the largest entries of each row, divided by its length."""
-    indptr, indices, data = parts(sums)
+    """Return the largest entries of each row, whatever their sign, divided by its length; ties to lower columns."""
+    sums.sort_indices()
+    indptr, _, data = parts(sums)
     m, width = sums.shape[0], int(min(ENTRIES, np.diff(indptr).max(initial=1)))
-    ids, values = np.empty((m, width), np.int32), np.empty((m, width), np.float32)
-    run_ranges(search_kernels.sparse_row_top, m, threads, indptr, indices, data, ids, values, work=indptr)
-    kept = (ids >= 0) & (values > 0)
-    pieces = ((values / lengths[:, None].astype(np.float32))[kept], ids[kept])
-    pointer = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    result = csr_matrix((*pieces, pointer), shape=sums.shape)
+    places, sizes = np.empty((m, width), np.int32), np.empty((m, width), np.float32)
+    # Entries are named by their places in their rows, so that sign and column can be looked up.
+    named = (np.arange(len(data)) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
+    run_ranges(search_kernels.sparse_row_top, m, threads, indptr, named, np.abs(data), places, sizes, work=indptr)
+    kept = (places >= 0) & (sizes > 0)
+    entries = (places + indptr[:-1, None])[kept]
+    counts = kept.sum(axis=1)
+    values = data[entries] / np.repeat(lengths, counts).astype(np.float32)
+    pieces = values, sums.indices[entries], np.concatenate([[0], np.cumsum(counts)])
+    result = csr_matrix(pieces, shape=sums.shape)
     result.sort_indices()
     return result

@@ -262,7 +262,8 @@ class X1Model:
     def refined(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates of each unit row and their probabilities (m, room); −1 where there are fewer."""
         assert self.refinement is not None
-        found = self.refinement.candidates(rows, self.Y, self.near(rows, threads), self.alike(rows, threads), threads)
+        voters = self.near(rows, threads), self.alike(rows, threads)
+        found = self.refinement.candidates(rows, self.Y, *voters, self.frequency, threads)
         return found.labels, self.refinement.scores(rows, found, self.frequency, threads)
 
     def weighed(self, X: object, label: int) -> tuple[np.ndarray, np.ndarray]:

@@ -28,10 +28,7 @@ class Rankers:
     weights: csr_matrix  # (L, d)
     bias: np.ndarray  # (L,) float32
     known: np.ndarray  # (L,) which labels have one
-
-    by_feature: bool = (
-        False  # every label is scored, a feature after the other, rather than a candidate after the other
-    )
+    by_feature: bool = False  # whether all labels are scored, feature by feature, rather than candidate by candidate
 
     def margins(self, X: Rows, labels: np.ndarray, threads: int) -> np.ndarray:
         """Return w·x + b of each row's candidates (m, room); 0 where there is none."""
@@ -56,7 +53,7 @@ class Rankers:
 
     def has(self, labels: np.ndarray) -> np.ndarray:
         """Return which of these labels have a ranker."""
-        inside = labels < len(self.known)
+        inside = (labels >= 0) & (labels < len(self.known))
         return inside & self.known[np.where(inside, labels, 0)]
 
     def weighed(self, X: Rows, label: int) -> tuple[np.ndarray, np.ndarray]:

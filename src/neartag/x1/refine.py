@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.rows import Rows, compact
+from neartag.rows import DENSE_SHARE, Rows
 from neartag.threads import run_ranges
 from neartag.x1 import candidates, rankers, refine_kernels
 from neartag.x1.candidates import Candidates, Voters, hard_negatives, size_for
@@ -30,7 +30,9 @@ COSTS = (0.5, 1.0)
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
 SMALL = 50_000
 # Candidates that a mixture is fitted to at most.
-MOST_CANDIDATES = 100_000
+MOST_CANDIDATES = 50_000
+# Of the mixture's parts: what neighbours say, and how frequent the label is.
+VOTES = [1, 2, 4]
 # How votes are counted where that is left to us: what rankers add to depends little on it. Where features are dense
 # measurements, neighbours by features and by embedding are much the same.
 VOTERS, SHARE = 40, 0.3
@@ -38,7 +40,9 @@ VOTERS, SHARE = 40, 0.3
 
 def automatic(X: Rows, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the votes that are "auto", settled."""
-    ours = {"vote_neighbours": VOTERS, "feature_share": SHARE if sparse.issparse(compact(X[:1000])) else 0.0}
+    some = X[:1000]
+    filled = np.count_nonzero(some.data if sparse.issparse(some) else some) / max(1, some.shape[0] * some.shape[1])
+    ours = {"vote_neighbours": VOTERS, "feature_share": SHARE if filled < DENSE_SHARE else 0.0}
     return {name: value for name, value in ours.items() if settings[name] == "auto"}
 
 
@@ -50,12 +54,17 @@ class Refinement:
     means: Means
     rankers: Rankers
     mixture: Mixture  # of margin, votes, mean and frequency
-    unranked: Mixture  # the same without a margin, for labels that have no ranker
+    unranked: Mixture  # of votes and frequency alone, for labels that have neither ranker nor mean
+    usual: float  # what the mean says of right candidates on average, for labels that have a ranker but no mean
     later: Rankers | None = None  # of labels that came after training
 
-    def candidates(self, X: Rows, Y: csr_matrix, near: Voters, alike: Voters, threads: int) -> Candidates:
+    def candidates(
+        self, X: Rows, Y: csr_matrix, near: Voters, alike: Voters, frequency: np.ndarray, threads: int
+    ) -> Candidates:
         """Return the candidates of unit rows X, by those who vote on them and their labels Y."""
-        return candidates.find(X, Y, near, alike, self.means, self.size, threads)
+        found = candidates.find(X, Y, near, alike, self.means, self.size, threads)
+        found.labels[frequency[found.labels] == 0] = -1  # their points were all forgotten; −1 stays −1
+        return found
 
     def scores(self, X: Rows, found: Candidates, frequency: np.ndarray, threads: int) -> np.ndarray:
         """Return the probability of each candidate (m, room), −1 where there is none."""
@@ -67,12 +76,14 @@ class Refinement:
             margins = np.where(new, self.later.margins(X, found.labels, threads), margins)
             ranked |= new[found.there]
         described = found.described(margins, frequency)
+        if self.later is not None:
+            described[self.means.lengths[found.labels[found.there]] == 0, 3] = self.usual
         if ranked.all():
             odds = self.mixture.log_odds(described, threads)
         else:
             odds = np.empty(len(ranked))
             odds[ranked] = self.mixture.log_odds(described[ranked], threads)
-            odds[~ranked] = self.unranked.log_odds(np.ascontiguousarray(described[~ranked, 1:]), threads)
+            odds[~ranked] = self.unranked.log_odds(np.ascontiguousarray(described[~ranked][:, VOTES]), threads)
         out[found.there] = 1 / (1 + np.exp(-odds))
         return out
 
@@ -92,12 +103,29 @@ def best(
 
 
 class Learned(NamedTuple):
-    """A refinement, the settings that were chosen, and what it says of the points that it was chosen on."""
+    """A refinement, the settings that were chosen, and the points that they were chosen on."""
 
     refinement: Refinement
     settings: dict[str, Any]
-    labels: np.ndarray  # (held, room) their candidates, −1: none
-    scores: np.ndarray  # (held, room) each by a mixture that was fitted without that point
+    held: tuple[
+        np.ndarray, ...
+    ]  # their candidates (m, room), the mixture's parts, which are right, which were fitted to
+
+    def answers(self, threads: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the candidates of the points held out and their probabilities (m, room), −1: none.
+
+        Each by a mixture that was fitted to the other half of the points, for honest figures.
+        """
+        labels, described, right, some = self.held
+        rows = np.repeat(np.arange(len(labels)), (labels >= 0).sum(axis=1))
+        odds = np.empty(len(rows))
+        for half in range(2):
+            fit, asked = some & (rows % 2 != half), rows % 2 == half
+            other = Mixture.fit(described[fit], right[fit], threads, self.refinement.mixture)
+            odds[asked] = other.log_odds(described[asked], threads)
+        out = np.full(labels.shape, -1.0)
+        out[labels >= 0] = 1 / (1 + np.exp(-odds))
+        return labels, out
 
 
 def learn(
@@ -142,15 +170,16 @@ def learn(
         report(1)
     assert best is not None
     mixture, ranked, described, cost = best
-    unranked = Mixture.fit(np.ascontiguousarray(described[some, 1:]), right[some], threads)
+    unranked = Mixture.fit(np.ascontiguousarray(described[some][:, VOTES]), right[some], threads)
+    usual = float(described[right, 3].mean()) if right.any() else 0.0
     if X.shape[0] <= SMALL:
         means = Means.of(X, Y, threads)
         wrong = hard_negatives(X, Y, means, size, settings["random_state"] or 0, threads)
         ranked = rankers.train(X, Y, wrong, cost, least, threads)
     report(1)
-    refinement = Refinement(size, means, ranked.arranged(rows, found.labels), mixture, unranked)
-    scores = _crossed(found, described, right, some, mixture, threads)
-    return Learned(refinement, {"refine_candidates": size, "refine_cost": cost}, found.labels, scores)
+    refinement = Refinement(size, means, ranked.arranged(rows, found.labels), mixture, unranked, usual)
+    asked = found.labels, described, right, some
+    return Learned(refinement, {"refine_candidates": size, "refine_cost": cost}, asked)
 
 
 def _stacked(upper: Rows, lower: Rows) -> Rows:
@@ -163,21 +192,6 @@ def _stacked(upper: Rows, lower: Rows) -> Rows:
 def steps(settings: dict[str, Any]) -> int:
     """Return how many steps `learn` reports."""
     return 2 + (len(COSTS) if settings["refine_cost"] == "auto" else 1)
-
-
-def _crossed(
-    found: Candidates, described: np.ndarray, right: np.ndarray, some: np.ndarray, mixture: Mixture, threads: int
-) -> np.ndarray:
-    """Return the probability of each candidate (m, room) by a mixture fitted to the other half of the points."""
-    rows = np.repeat(np.arange(len(found.labels)), found.there.sum(axis=1))
-    odds = np.empty(len(rows))
-    for half in range(2):
-        fit, asked = some & (rows % 2 != half), rows % 2 == half
-        other = Mixture.fit(described[fit], right[fit], threads, mixture)
-        odds[asked] = other.log_odds(described[asked], threads)
-    out = np.full(found.labels.shape, -1.0)
-    out[found.there] = 1 / (1 + np.exp(-odds))
-    return out
 
 
 def _some(found: Candidates, most: int, seed: int | None) -> np.ndarray:

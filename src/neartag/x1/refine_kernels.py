@@ -17,20 +17,24 @@ VOTERS = read(ID, 2)
 FLAGS = read(types.boolean)
 
 
-@kernel(types.int64(COUNT, FLOAT[::1], ID[::1], COUNT, ID[::1], FLOAT[::1], ID[::1], COUNT, COUNT))
-def _offer(wanted, score, touched, count, best, values, chosen, many, mark):  # noqa: ANN001
-    """Add the `wanted` best of the touched labels to the chosen ones; returns how many are chosen then.
+@kernel(types.int64(COUNT, FLOAT[::1], ID[::1], COUNT, ID[::1], FLOAT[::1], ID[::1], COUNT))
+def _offer(wanted, score, touched, count, best, values, chosen, many):  # noqa: ANN001
+    """Add the `wanted` best of the touched labels to the `many` chosen ones; returns how many are chosen then.
 
-    `chosen` has the chosen labels from `mark` on; `best` and `values` are scratch of `wanted` entries or more.
+    Ties go to the lower id. `best` and `values` are scratch of `wanted` entries or more.
     """
     filled = 0
     for t in range(count):
         label = touched[t]
         value = score[label]
-        if value <= 0.0 or (filled == wanted and value <= values[wanted - 1]):
+        if value <= 0.0:
             continue
+        if filled == wanted:
+            last = wanted - 1
+            if value < values[last] or (value == values[last] and label > best[last]):
+                continue
         slot = filled if filled < wanted else wanted - 1
-        while slot > 0 and values[slot - 1] < value:
+        while slot > 0 and (values[slot - 1] < value or (values[slot - 1] == value and best[slot - 1] > label)):
             values[slot] = values[slot - 1]
             best[slot] = best[slot - 1]
             slot -= 1
@@ -40,7 +44,7 @@ def _offer(wanted, score, touched, count, best, values, chosen, many, mark):  # 
     for place in range(filled):
         label = best[place]
         known = False
-        for c in range(mark, many):
+        for c in range(many):
             if chosen[c] == label:
                 known = True
                 break
@@ -50,9 +54,9 @@ def _offer(wanted, score, touched, count, best, values, chosen, many, mark):  # 
     return many
 
 
-@kernel(types.int64(POINTER, IDS, VOTERS, WEIGHTS, COUNT, FLOAT[::1], ID[::1]))
-def _votes(indptr, indices, voters, weights, i, score, touched):  # noqa: ANN001
-    """Sum the votes on row i into `score`; returns how many labels have any, listed in `touched`."""
+@kernel(types.int64(POINTER, IDS, VOTERS, WEIGHTS, COUNT, FLOAT[::1], types.boolean[::1], ID[::1]))
+def _votes(indptr, indices, voters, weights, i, score, noted, touched):  # noqa: ANN001
+    """Sum the votes on row i into `score`; returns how many labels have any, noted, and listed in `touched`."""
     count = 0
     for v in range(voters.shape[1]):
         row, weight = voters[i, v], weights[i, v]
@@ -60,7 +64,8 @@ def _votes(indptr, indices, voters, weights, i, score, touched):  # noqa: ANN001
             continue
         for p in range(indptr[row], indptr[row + 1]):
             label = indices[p]
-            if score[label] == 0.0:
+            if not noted[label]:
+                noted[label] = True
                 touched[count] = label
                 count += 1
             score[label] += weight
@@ -129,18 +134,19 @@ def candidates(  # noqa: ANN201
     """
     labels, room = lengths.shape[0], out_labels.shape[1]
     first, second, third = np.zeros(labels, np.float32), np.zeros(labels, np.float32), np.zeros(labels, np.float32)
-    touched = np.empty((3, labels), np.int32)
+    touched, noted = np.empty((3, labels), np.int32), np.zeros((3, labels), np.bool_)
     best, values = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
     chosen = np.empty(3 * wanted, np.int32)
     for i in range(start, stop):
-        by_near = _votes(y_indptr, y_indices, near, near_weights, i, first, touched[0])
-        by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, touched[1])
+        by_near = _votes(y_indptr, y_indices, near, near_weights, i, first, noted[0], touched[0])
+        by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, noted[1], touched[1])
         by_mean = 0
         for p in range(indptr[i], indptr[i + 1]):
             feature, value = indices[p], data[p]
             for q in range(c_indptr[feature], c_indptr[feature + 1]):
                 label = c_indices[q]
-                if third[label] == 0.0:
+                if not noted[2, label]:
+                    noted[2, label] = True
                     touched[2, by_mean] = label
                     by_mean += 1
                 third[label] += value * c_data[q]
@@ -153,9 +159,9 @@ def candidates(  # noqa: ANN201
             inner = third[label] * lengths[label]
             rest = lengths[label] * lengths[label] - 2 * inner + kept
             third[label] = max((inner - kept) / np.sqrt(rest), 0.0) if rest > 1e-3 else 0.0
-        many = _offer(wanted, first, touched[0], by_near, best, values, chosen, 0, 0)
-        many = _offer(wanted, second, touched[1], by_alike, best, values, chosen, many, 0)
-        many = _offer(wanted, third, touched[2], by_mean, best, values, chosen, many, 0)
+        many = _offer(wanted, first, touched[0], by_near, best, values, chosen, 0)
+        many = _offer(wanted, second, touched[1], by_alike, best, values, chosen, many)
+        many = _offer(wanted, third, touched[2], by_mean, best, values, chosen, many)
         for c in range(room):
             if c < many:
                 label = chosen[c]
@@ -167,11 +173,11 @@ def candidates(  # noqa: ANN201
                 out_labels[i, c] = -1
                 out_parts[i, c, :] = 0.0
         for t in range(by_near):
-            first[touched[0, t]] = 0.0
+            first[touched[0, t]], noted[0, touched[0, t]] = 0.0, False
         for t in range(by_alike):
-            second[touched[1, t]] = 0.0
+            second[touched[1, t]], noted[1, touched[1, t]] = 0.0, False
         for t in range(by_mean):
-            third[touched[2, t]] = 0.0
+            third[touched[2, t]], noted[2, touched[2, t]] = 0.0, False
 
 
 @kernel(types.void(*SPARSE, *SPARSE, VALUES, COUNT, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
@@ -254,7 +260,7 @@ def dual_descent(  # noqa: ANN201
         order = np.arange(count)
         bias = 0.0
         active, bound = count, np.inf
-        state = np.uint64(label * 7919 + 88172645463325252)
+        state = np.uint64(count * 7919 + 88172645463325252)  # nothing of the other labels
         for _ in range(rounds):
             highest, lowest = -np.inf, np.inf
             for place in range(active):  # a new order in each round
@@ -301,7 +307,7 @@ def dual_descent(  # noqa: ANN201
                 feature = indices[p]
                 value = w[feature]
                 w[feature] = 0.0  # met again it is zero, and so written once
-                if abs(value) >= least:
+                if value != 0.0 and abs(value) >= least:
                     out_indices[written] = feature
                     out_data[written] = value
                     written += 1

@@ -45,7 +45,7 @@ class SinglePoint:
         labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
         if model.refinement is not None:
             row = sparse.csr_matrix((point[2], point[1], point[0]), shape=(1, model.n_features))
-            found = model.refinement.candidates(row, model.Y, self.near(point), self.alike(point), 1)
+            found = model.refinement.candidates(row, model.Y, self.near(point), self.alike(point), model.frequency, 1)
             probabilities = model.refinement.scores(row, found, model.frequency, 1)
             best, sums = refine.best(found.labels, probabilities, model.frequency, most, 1)
         else:
