@@ -28,8 +28,8 @@ class Method:
         self.threads = threads
         self.model: Any = None
 
-    def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path) -> Any:
-        """Return what `fit` takes, of the training part in memory or of its file."""
+    def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path | None) -> Any:
+        """Return what `fit` takes, of the training part in memory or, where the method reads it itself, of its file."""
         return X, Y
 
     def test_input(self, X: csr_matrix) -> Any:
@@ -68,10 +68,14 @@ def unit(X: csr_matrix) -> csr_matrix:
     return normalize(X)
 
 
-def best(scores: csr_matrix) -> np.ndarray:
-    """Return the K best columns of each sparse row, best first, −1 where there are fewer."""
+def best(scores: csr_matrix, among_equals: np.ndarray | None = None) -> np.ndarray:
+    """Return the K best columns of each sparse row, best first, −1 where there are fewer.
+
+    Among equal scores the column that has more in `among_equals` (L,) comes first, without that the one before.
+    """
     rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-    order = np.lexsort((-scores.data, rows))
+    preferred = scores.indices if among_equals is None else -among_equals[scores.indices]
+    order = np.lexsort((preferred, -scores.data, rows))
     rank = np.arange(len(order)) - scores.indptr[rows]  # rows stay where they were: only entries within them move
     found = np.full((scores.shape[0], K), -1)
     keep = rank < K

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from peer_method import Method, best, dump, undump, unit
-from peer_settings import BONSAI, KNN_NEIGHBOURS, KNN_NEIGHBOURS_ELSEWHERE, X1_FAST, X1_FIVE, K
+from peer_settings import (
+    AT_ONCE,
+    BONSAI,
+    KNN_NEIGHBOURS,
+    KNN_NEIGHBOURS_ELSEWHERE,
+    LEAST_WEIGHT,
+    LONGEST_MINUTES,
+    SPARSE_ABOVE_LABELS,
+    TRIED_FIRST,
+    X1_FAST,
+    X1_FIVE,
+    K,
+)
 from peer_tools import NapkinXC, Omikuji, Pecos
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix, issparse, vstack
 
 from neartag import presets
 from neartag.errors import ParameterError
@@ -43,31 +57,64 @@ class X1(Method):
 
 class OneVsRest(Method):
     module, package = "sklearn", "scikit-learn"
-    notes = "rows scaled to unit length before; its labels' weights in one matrix to predict, not scikit-learn's loop"
+    notes = (
+        "rows scaled to unit length before; its labels' weights in one matrix to predict, not scikit-learn's loop; "
+        f"above {SPARSE_ABOVE_LABELS:,} labels without weights below {LEAST_WEIGHT:g}"
+    )
 
-    def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path) -> Any:
-        # In the types it works in, else every label's problem would convert X again. (scikit-learn 1.9.1 shuffles the
-        # columns of an int8 Y with more than 128 labels.)
-        return unit(X.astype(np.float64)), Y.astype(np.int64)
+    def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path | None) -> Any:
+        return unit(X.astype(np.float64)), Y.tocsc()  # in the type it works in, else every label would convert X again
 
     def test_input(self, X: csr_matrix) -> Any:
         return unit(X.astype(np.float64))
 
     def fit(self, given: Any, folder: Path) -> None:
-        from joblib import parallel_config
-        from sklearn.multiclass import OneVsRestClassifier
+        X, Y = given
+        known = np.flatnonzero(np.diff(Y.indptr))
+        bias = np.full(Y.shape[1], -np.inf)  # a label without training points has no weights and must come last
+        if Y.shape[1] > SPARSE_ABOVE_LABELS:
+            self._refuse_if_too_long(X, Y, known)
+            rows = [csr_matrix((1, X.shape[1]))] * Y.shape[1]
+            for label, solved in zip(known, self._solve(X, Y, known), strict=True):
+                rows[label], bias[label] = solved
+            self.model = vstack(rows).T.tocsr(), bias  # (d, L)
+        else:
+            weights = np.zeros((X.shape[1], Y.shape[1]))
+            for label, solved in zip(known, self._solve(X, Y, known), strict=True):
+                weights[:, label], bias[label] = solved
+            self.model = weights, bias
+
+    def _refuse_if_too_long(self, X: csr_matrix, Y: csc_matrix, known: np.ndarray) -> None:
+        tried = known[np.linspace(0, len(known) - 1, TRIED_FIRST).astype(int)]
+        start = time.process_time()  # of all threads: wall seconds would blame it for what others run meanwhile
+        list(self._solve(X, Y, tried))
+        minutes = (time.process_time() - start) / self.threads / len(tried) * len(known) / 60
+        if minutes > LONGEST_MINUTES:
+            raise RuntimeError(f"{len(known):,} labels take about {minutes:.0f} minutes on {self.threads} threads")
+
+    def _solve(self, X: csr_matrix, Y: csc_matrix, labels: np.ndarray) -> Iterator[tuple[Any, float]]:
+        """Yield each label's weights, a dense row or, of many labels, a sparse one, and its bias."""
+        from joblib import Parallel, delayed
         from sklearn.svm import LinearSVC
+        from threadpoolctl import threadpool_limits
+
+        def one(label: int) -> tuple[Any, float]:
+            right = np.zeros(X.shape[0], np.int8)
+            right[Y.indices[Y.indptr[label] : Y.indptr[label + 1]]] = 1
+            if right.all():  # there is nothing to tell apart
+                return np.zeros(X.shape[1]), 1.0
+            solved = LinearSVC(C=1.0, random_state=0, **self.settings).fit(X, right)
+            weights = solved.coef_[0]
+            if Y.shape[1] > SPARSE_ABOVE_LABELS:
+                weights = csr_matrix(np.where(np.abs(weights) < LEAST_WEIGHT, 0.0, weights))
+            return weights, float(solved.intercept_[0])
 
         # liblinear releases the GIL; processes would each hold the data, and their memory would go uncounted.
-        with parallel_config(backend="threading", n_jobs=self.threads):
-            fitted = OneVsRestClassifier(LinearSVC(C=1.0, random_state=0, **self.settings)).fit(*given)
-        # A label without training points has no weights. It must come last, where scikit-learn gives it 0.
-        weights = np.zeros((given[0].shape[1], len(fitted.estimators_)))
-        bias = np.full(len(fitted.estimators_), -np.inf)
-        for label, estimator in enumerate(fitted.estimators_):
-            if hasattr(estimator, "coef_"):
-                weights[:, label], bias[label] = estimator.coef_[0], estimator.intercept_[0]
-        self.model = weights, bias
+        # BLAS would start threads of its own in each of them for vectors of more than some 10,000 features, and these
+        # wait for each other: several times slower.
+        pool = Parallel(n_jobs=self.threads, backend="threading", return_as="generator")
+        with threadpool_limits(1, user_api="blas"):
+            yield from pool(delayed(one)(label) for label in labels)
 
     def save(self, folder: Path) -> None:
         dump(self.model, folder)
@@ -77,10 +124,14 @@ class OneVsRest(Method):
 
     def predict(self, given: Any) -> Any:
         weights, bias = self.model
-        scores = given @ weights + bias
-        found = np.argpartition(-scores, K, axis=1)[:, :K]
-        order = np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1)
-        return np.take_along_axis(found, order, axis=1)
+        found = np.empty((given.shape[0], K), np.int64)
+        for start in range(0, given.shape[0], AT_ONCE):
+            scores = given[start : start + AT_ONCE] @ weights  # (AT_ONCE, L)
+            scores = (scores.toarray() if issparse(scores) else scores) + bias
+            top = np.argpartition(-scores, K, axis=1)[:, :K]
+            order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1)
+            found[start : start + AT_ONCE] = np.take_along_axis(top, order, axis=1)
+        return found
 
 
 class NearestNeighbours(Method):
@@ -91,7 +142,8 @@ class NearestNeighbours(Method):
         from sklearn.neighbors import NearestNeighbors
 
         X, Y = given
-        self.model = NearestNeighbors(metric="cosine", n_jobs=self.threads, **self.settings).fit(X), Y
+        index = NearestNeighbors(metric="cosine", n_jobs=self.threads, **self.settings).fit(X)
+        self.model = index, Y, np.bincount(Y.indices, minlength=Y.shape[1])
 
     def save(self, folder: Path) -> None:
         dump(self.model, folder)
@@ -100,12 +152,13 @@ class NearestNeighbours(Method):
         self.model = undump(folder)
 
     def predict(self, given: Any) -> Any:
-        index, Y = self.model
+        index, Y, frequency = self.model
         index.n_jobs = self.threads if given.shape[0] > 1 else 1  # starting threads takes longer than a single point
         distances, voters = index.kneighbors(given)
         ends = np.arange(len(voters) + 1) * voters.shape[1]
         votes = csr_matrix((1.0 - distances.ravel(), voters.ravel(), ends), (len(voters), Y.shape[0]))
-        return best((votes @ Y).tocsr())
+        # Labels that the same neighbours have are equal: the more frequent first.
+        return best((votes @ Y).tocsr(), among_equals=frequency)
 
     def labels(self, found: Any) -> np.ndarray:
         return found
@@ -113,6 +166,7 @@ class NearestNeighbours(Method):
 
 # By the name on the command line: the title in the table, the class.
 METHODS: dict[str, tuple[str, type[Method]]] = {
+    "x1-refined": ("X1 refined", X1),
     "x1-preset": ("X1 preset", X1),
     "x1-default": ("X1 default", X1),
     "x1-fast": ("X1 fast", X1),
@@ -139,7 +193,7 @@ def settings(name: str, data: str) -> dict[str, Any] | None:
         return X1_FAST.get(data)
     if name == "x1-five":
         return X1_FIVE.get(data)
-    return {"bonsai": BONSAI, "plt": {"seed": 0}}.get(name, {})
+    return {"x1-refined": {"refine": True}, "bonsai": BONSAI, "plt": {"seed": 0}}.get(name, {})
 
 
 def installed(name: str) -> bool:

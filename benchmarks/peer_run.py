@@ -1,9 +1,9 @@
 """One run of one method on one data set in a process of its own, so that its memory is its own; peers.py starts it.
 
-    python benchmarks/peer_run.py DATA METHOD OUT.json [--threads 2] [--warm-up-only]
+    python benchmarks/peer_run.py DATA METHOD OUT.json [--threads 2] [--labels OUT.npz] [--warm-up-only]
 
-Writes seconds, milliseconds, megabytes and percent by name. What is compiled, loaded or allocated on the first call
-is paid on a tiny data set before anything is timed.
+Writes seconds, milliseconds, megabytes and percent by name, and the labels found for every test point. What is
+compiled, loaded or allocated on the first call is paid on a tiny data set before anything is timed.
 """
 
 from __future__ import annotations
@@ -110,13 +110,14 @@ def train_and_load(method, given, folder: Path, run: dict) -> None:
     run["load s"] = timer.wall
 
 
-def measure(data: str, name: str, threads: int, warm_up_only: bool = False) -> dict:
-    """Return what one run of a method on a data set took and how good it is."""
+def measure(data: str, name: str, threads: int, labels: Path | None = None, warm_up_only: bool = False) -> dict:
+    """Return what one run of a method on a data set took and how good it is; what it found goes into `labels`."""
     run: dict[str, float] = {}
     begin = time.perf_counter()
+    import numpy as np
+    import peer_data
     from peer_methods import METHODS, settings
 
-    from neartag.data import registry
     from neartag.metrics import evaluate
 
     method = METHODS[name][1](settings(name, data) or {}, threads)
@@ -129,11 +130,11 @@ def measure(data: str, name: str, threads: int, warm_up_only: bool = False) -> d
         if warm_up_only:
             return run
         with Timer() as timer:
-            train = registry.load(data, "train")
+            train, test = peer_data.load(data)
         run["read s"] = timer.wall
-        test = registry.load(data, "test")
+        file = peer_data.training_file(train, Path(temporary)) if method.reads_file else None
         with Timer() as timer:
-            given = method.train_input(train.X, train.Y, registry.find(data) / "train.txt")
+            given = method.train_input(train.X, train.Y, file)
         if method.reads_file:
             run["read s"] = timer.wall
         busy_before = busy()
@@ -143,6 +144,10 @@ def measure(data: str, name: str, threads: int, warm_up_only: bool = False) -> d
         # Times say little where others wanted the same cores.
         run["cores used by others"] = max(0.0, busy() - busy_before - timer.cpu) / timer.wall
     found = run.pop("labels")
+    if labels is not None:
+        part = labels.with_suffix(".part.npz")
+        np.savez_compressed(part, labels=found.astype(np.int32))
+        part.replace(labels)
     scores = evaluate(found, test.Y, Y_train=train.Y)
     return {**{key: scores[key] for key in SCORES}, **run}
 
@@ -176,11 +181,13 @@ def main() -> None:
     parser.add_argument("method")
     parser.add_argument("out", type=Path)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--labels", type=Path, help="where the labels found are kept")
     parser.add_argument("--warm-up-only", action="store_true")
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # a tool that does not keep to its threads gets no more cores than the others
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.threads])
-    run = measure(arguments.data, arguments.method, arguments.threads, arguments.warm_up_only)
+    given = arguments.data, arguments.method, arguments.threads, arguments.labels
+    run = measure(*given, warm_up_only=arguments.warm_up_only)
     arguments.out.write_text(json.dumps({key: float(f"{value:.6g}") for key, value in run.items()}))
 
 

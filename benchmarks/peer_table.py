@@ -49,7 +49,7 @@ def table(rows: list[dict]) -> str:
 
 
 def beside(rows: list[dict]) -> str:
-    """What comes on top: reading the training part, the first call with imports, saving, loading."""
+    """What comes on top: reading the data, the first call with imports, saving, loading."""
     lines = ["| data | method | read s | first call s | save s | load s |", "|---|---|---|---|---|---|"]
     for row in rows:
         if row["median"]:

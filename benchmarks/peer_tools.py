@@ -17,14 +17,14 @@ class Omikuji(Method):
     notes = "reads the training file itself; its Python package predicts a point a call, batches too"
     reads_file = True
 
-    def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path) -> Any:
+    def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path | None) -> Any:
         # What Model.train_on_data does, in its two steps, so that reading is not counted as training.
         from omikuji import _ThreadPoolHandle, ffi, lib
 
         pool = _ThreadPoolHandle(self.threads, initialize=True)
         data = lib.load_omikuji_data_set(ffi.new("char[]", str(file).encode()), pool.ptr)
         if data == ffi.NULL:
-            raise RuntimeError(f"omikuji cannot read {file.name}")
+            raise RuntimeError("omikuji cannot read the training file")
         return ffi.gc(data, lib.free_omikuji_data_set), pool
 
     def fit(self, given: Any, folder: Path) -> None:
@@ -87,7 +87,7 @@ class Pecos(Method):
     module, package = "pecos", "libpecos"
     notes = "rows scaled to unit length before (it does not do so itself); predicts with its C++ predict-only model"
 
-    def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path) -> Any:
+    def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path | None) -> Any:
         return unit(X), Y, Y.tocsc()  # both forms of Y: its two steps want one each
 
     def test_input(self, X: csr_matrix) -> Any:

@@ -3,9 +3,10 @@
     python benchmarks/peers.py [bibtex eurlex4k-partial …] [--methods x1-fast,pecos] [--repeat 5] [--resume] [--write]
 
 Every run is a process of its own (peer_run.py); round after round takes all data sets and methods in turn, so that a
-machine that slows down slows all of them. benchmarks/results/peers.json is written after every run; --resume keeps
-what it has and measures only what is missing, or whose settings or code changed. --write replaces the table of
-docs/benchmarks.md and the plots; with --resume --repeat 0 it only draws them again.
+machine that slows down slows all of them. benchmarks/results/peers.json is written after every run, and the labels
+found go into benchmarks/results/labels for refined.py. --resume keeps what is there and measures only what is missing,
+or whose settings or code changed. --write replaces the table of docs/benchmarks.md and the plots; with --resume
+--repeat 0 it only draws them again.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+import peer_data
 from peer_methods import METHODS, installed, settings
-from peer_settings import DATA, NONE_ABOVE_LABELS, ONCE_ABOVE_LABELS, THREADS
+from peer_settings import DATA, ONCE_ABOVE_LABELS, THREADS
 from peer_table import DISTURBED, medians, table, write_page
 from plots import draw
 from run import machine
 
 import neartag
-from neartag.data import registry
 from neartag.errors import DataError
 
 HERE = Path(__file__).parent
+LABELS = HERE / "results" / "labels"  # not part of the repository
 PACKAGES = ("neartag", "libpecos", "omikuji", "napkinxc", "scikit-learn", "numpy", "scipy", "numba")
 
 
@@ -56,8 +58,6 @@ def start(data: str, name: str, threads: int, timeout: float, *options: str, **e
 
 def wanted(name: str, labels: int, repeat: int, once: list[str]) -> int:
     """Return how many times a method is to run on a data set with so many labels."""
-    if labels > NONE_ABOVE_LABELS.get(name, labels):
-        return 0
     return min(repeat, 1) if name in once or labels > ONCE_ABOVE_LABELS.get(name, labels) else repeat
 
 
@@ -66,7 +66,7 @@ def plan(data: list[str], names: list[str], repeat: int, once: list[str]) -> lis
     rows = []
     for one in data:
         try:
-            labels = registry.load(one, "test").Y.shape[1]
+            labels = peer_data.load(one)[1].n_labels
         except DataError as error:
             print(f"{one}: left out: {error}")
             continue
@@ -79,8 +79,6 @@ def plan(data: list[str], names: list[str], repeat: int, once: list[str]) -> lis
                 continue
             if not installed(name):
                 row.update(left_out=f"{kind.package} is not installed", wanted=0)
-            elif not row["wanted"]:
-                row["left_out"] = f"a problem a label is too many with {labels} labels"
             rows.append(row)
     return rows
 
@@ -128,13 +126,19 @@ def save(result: dict, file: Path) -> None:
     part.replace(file)
 
 
-def run_rounds(result: dict, repeat: int, timeout: float, file: Path) -> None:
+def labels_file(folder: Path, data: str, name: str, number: int) -> Path:
+    """Return where the labels that a method found on a data set in its run of that number, from 1, are kept."""
+    return folder / f"{data}.{name}.{number}.npz"
+
+
+def run_rounds(result: dict, repeat: int, timeout: float, file: Path, folder: Path) -> None:
     """Measure round by round until every row has the runs it wants; a row that failed is not tried again."""
     for number in range(1, repeat + 1):
         for row in result["rows"]:
             if len(row["runs"]) >= min(number, row["wanted"]):
                 continue
-            run = start(row["data"], row["name"], result["threads"], timeout)
+            found = labels_file(folder, row["data"], row["name"], len(row["runs"]) + 1)
+            run = start(row["data"], row["name"], result["threads"], timeout, "--labels", str(found))
             if "failed" in run:
                 row.update(left_out=run["failed"], wanted=0)
                 print(f"{row['data']}: {row['method']}: {run['failed']}", flush=True)
@@ -167,6 +171,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help="replace the table and the plots in docs/")
     parser.add_argument("--no-compile", action="store_true", help="do not measure the compilation of the kernels")
     parser.add_argument("--results", type=Path, default=HERE / "results" / "peers.json")
+    parser.add_argument("--labels", type=Path, default=LABELS, help="folder for the labels that each run found")
     parser.add_argument("--docs", type=Path, default=HERE.parent / "docs")
     arguments = parser.parse_args(argv)
     names = arguments.methods.split(",")
@@ -182,7 +187,8 @@ def main(argv: list[str] | None = None) -> None:
     result["rows"] = resume(planned, before)
     if arguments.repeat and result["first call s"] is None and not arguments.no_compile:
         result["first call s"] = first_call(arguments.threads, arguments.timeout)
-    run_rounds(result, arguments.repeat, arguments.timeout, arguments.results)
+    arguments.labels.mkdir(parents=True, exist_ok=True)
+    run_rounds(result, arguments.repeat, arguments.timeout, arguments.results, arguments.labels)
     save(result, arguments.results)
     print(table(result["rows"]))
     if arguments.write:

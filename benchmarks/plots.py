@@ -22,6 +22,7 @@ FIGURES = {
 }
 # X1 in blues, the others in colours that stay apart for colour-blind readers too.
 COLOURS = {
+    "x1-refined": "#000000",
     "x1-preset": "#08306b",
     "x1-default": "#2b7bba",
     "x1-fast": "#00a0c6",

@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from neartag.data import Dataset, write
+from neartag.data import Dataset, debian, read, registry, write
+from neartag.errors import DataError
+from neartag.features import TfidfFeatures
+from neartag.metrics import evaluate, paired_bootstrap
+from neartag.x1 import feature_vote
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
@@ -35,7 +39,8 @@ def toy(tmp_path, monkeypatch) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         write(Dataset(csr_matrix(X, dtype=np.float32), csr_matrix(Y, dtype=np.float32)), folder / f"{part}.txt")
     monkeypatch.setenv("NEARTAG_DATA", str(tmp_path / "data"))
-    (tmp_path / "benchmarks.md").write_text("before\n<!-- peers begin -->\nold\n<!-- peers end -->\nafter\n")
+    marks = "<!-- peers begin -->\nold\n<!-- peers end -->\n<!-- refined begin -->\nold\n<!-- refined end -->\n"
+    (tmp_path / "benchmarks.md").write_text(f"before\n{marks}after\n")
     return tmp_path
 
 
@@ -49,8 +54,9 @@ def row(name="knn", method="cosine kNN", data="toy", **changes):
 
 def test_harness_measures_writes_and_resumes(toy, module, monkeypatch):
     peers = module("peers")
+    monkeypatch.setattr(peers, "code", lambda: "as it is")  # the source may be under work while tests run
     options = ["toy", "--methods", "x1-default,knn,x1-fast", "--repeat", "1", "--no-compile", "--write"]
-    options += ["--results", str(toy / "peers.json"), "--docs", str(toy)]
+    options += ["--results", str(toy / "peers.json"), "--labels", str(toy / "labels"), "--docs", str(toy)]
     peers.main(options)
     result = json.loads((toy / "peers.json").read_text())
     assert [measured["name"] for measured in result["rows"]] == ["x1-default", "knn"]  # no fast settings for this set
@@ -66,6 +72,19 @@ def test_harness_measures_writes_and_resumes(toy, module, monkeypatch):
     assert page.endswith("\nafter\n")
     assert "| toy | cosine kNN | 100.00 /" in page
     assert str(toy) not in page + (toy / "peers.json").read_text()
+    kept = {path.name: np.load(path)["labels"] for path in (toy / "labels").iterdir()}
+    assert set(kept) == {"toy.x1-default.1.npz", "toy.knn.1.npz"}
+    truth = registry.load("toy", "test").Y
+    for labels in kept.values():
+        assert labels.shape == (30, 5)
+        assert evaluate(labels, truth)["P@1"] == 100.0
+    refined = module("refined")
+    monkeypatch.setattr(refined.pages, "RESULTS", toy / "results")
+    monkeypatch.setattr(refined.pages, "BENCHMARKS", toy / "benchmarks.md")
+    given = ["--results", str(toy / "peers.json"), "--labels", str(toy / "labels"), "--ours", "x1-default"]
+    refined.main([*given, "--write"])
+    assert "| toy | X1 default | 100.00 |" in (toy / "benchmarks.md").read_text()
+    assert json.loads((toy / "results" / "refined.json").read_text())["counts"]["at or above"] == 5
 
     def never(*_, **__):
         raise AssertionError("there is nothing left to measure")
@@ -93,9 +112,9 @@ def test_a_run_that_fails_says_why_without_paths(module, monkeypatch):
     assert peers.start("toy", "knn", 2, 10) == {"failed": "ended with 3: Error: no file …/data.txt"}
 
 
-def test_slow_methods_run_once_or_not_at_all(module):
+def test_slow_methods_run_once(module):
     wanted = module("peers").wanted
-    assert [wanted("one-vs-rest", labels, 5, []) for labels in (100, 3000, 20000)] == [5, 1, 0]
+    assert [wanted("one-vs-rest", labels, 5, []) for labels in (100, 3000, 20000)] == [5, 1, 1]
     assert [wanted("pecos", 20000, 5, once) for once in ([], ["pecos"])] == [5, 1]
 
 
@@ -122,7 +141,149 @@ def test_best_labels_of_sparse_scores(module):
     methods = module("peer_method")
     scores = csr_matrix(np.array([[0, 3, 1, 2, 6, 5, 4], [0, 0, 0, 0, 0, 0, 0], [0, 0, 7, 0, 8, 0, 0]]))
     assert methods.best(scores).tolist() == [[4, 5, 6, 1, 3], [-1] * 5, [4, 2, -1, -1, -1]]
+    equal = csr_matrix([[2.0, 1.0, 1.0, 1.0, 0.0]])
+    assert methods.best(equal).tolist() == [[0, 1, 2, 3, -1]]
+    assert methods.best(equal, among_equals=np.array([1, 5, 9, 7, 9])).tolist() == [[0, 2, 3, 1, -1]]
     assert methods.padded([[1, 2], [1, 2, 3, 4, 5, 6]]).tolist() == [[1, 2, -1, -1, -1], [1, 2, 3, 4, 5]]
+
+
+def test_texts_become_the_same_rows_and_labels_for_both_parts(module, tmp_path, monkeypatch):
+    peer_data = module("peer_data")
+    folder = tmp_path / "cooking-text"
+    folder.mkdir()
+    texts = {
+        "train": [("boiled egg", ["eggs"]), ("sour dough bread", ["bread", "dough"])],
+        "test": [("bread with egg", ["eggs", "sandwich"]), ("dough", ["bread"])],
+    }
+    for part, documents in texts.items():
+        lines = [json.dumps({"text": text, "labels": labels}) for text, labels in documents]
+        (folder / f"{part}.jsonl").write_text("\n".join(lines) + "\n")
+    monkeypatch.setenv("NEARTAG_DATA", str(tmp_path))
+    train, test = peer_data.load("cooking")
+    features = TfidfFeatures()
+    assert np.array_equal(train.X.toarray(), features.fit_transform([text for text, _ in texts["train"]]).toarray())
+    assert np.array_equal(test.X.toarray(), features.transform([text for text, _ in texts["test"]]).toarray())
+    # bread, dough, eggs, and after them what the test part alone has
+    assert train.Y.toarray().tolist() == [[0, 0, 1, 0], [1, 1, 0, 0]]
+    assert test.Y.toarray().tolist() == [[0, 0, 1, 1], [1, 0, 0, 0]]
+
+
+def test_embedded_corpus_is_one_of_the_data_sets(module):
+    train, test = module("peer_data").load("debian")
+    assert train.Y.shape == (debian.info()["train"], len(debian.tag_names()))
+    assert (test.n_features, test.n_labels) == (train.n_features, train.n_labels)
+
+
+def test_training_file_holds_points_without_features_or_labels_and_no_blank_at_an_end(module, tmp_path):
+    X = csr_matrix(np.array([[0, 0.5, 0.1], [0, 0, 0], [0.25, 0, 0]], np.float32))
+    Y = csr_matrix(np.array([[1, 1], [0, 1], [0, 0]], np.float32))
+    given = Dataset(X, Y, label_names=["a", "b"])
+    file = module("peer_data").training_file(given, tmp_path)
+    assert file.read_text().splitlines() == ["3 3 2", "0,1 1:0.5 2:0.1", "1", " 0:0.25"]
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    back = read(file)
+    assert np.array_equal(back.X.toarray(), X.toarray())
+    assert np.array_equal(back.Y.toarray(), Y.toarray())
+
+
+def one_vs_rest(methods, X, Y, folder):
+    method = methods.OneVsRest({}, 2)
+    method.fit(method.train_input(X, Y, None), folder)
+    method.save(folder)
+    method.load(folder)
+    return method.predict(method.test_input(X)), method.model
+
+
+def test_one_vs_rest_is_scikit_learns_and_hardly_differs_without_small_weights(toy, module, monkeypatch):
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    methods = module("peer_methods")
+    generator = np.random.default_rng(3)
+    X = csr_matrix(np.where(generator.random((80, 30)) < 0.3, generator.random((80, 30)), 0))
+    seen = np.arange(9) != 4  # the other comes last
+    Y = csr_matrix((generator.random((80, 9)) < 0.3) & seen, dtype=np.float32)
+    found, (weights, _) = one_vs_rest(methods, X, Y, toy)
+    rows = methods.unit(X)
+    reference = OneVsRestClassifier(LinearSVC(random_state=0)).fit(rows, Y.toarray()[:, seen].astype(int))
+    order = np.argsort(-reference.decision_function(rows), axis=1)[:, :5]
+    assert np.array_equal(found, np.flatnonzero(seen)[order])
+    monkeypatch.setattr(methods, "AT_ONCE", 7)
+    monkeypatch.setattr(methods, "SPARSE_ABOVE_LABELS", 8)
+    sparse_found, (sparse_weights, _) = one_vs_rest(methods, X, Y, toy)
+    small = np.abs(weights) < methods.LEAST_WEIGHT
+    assert np.array_equal(sparse_weights.toarray(), np.where(small, 0, weights))
+    assert (sparse_found == found).mean() > 0.9
+    monkeypatch.setattr(methods, "LONGEST_MINUTES", 0)
+    with pytest.raises(RuntimeError, match="8 labels take about 0 minutes on 2 threads"):
+        one_vs_rest(methods, X, Y, toy)
+
+
+def kept_run(folder, name, labels, train, test, number=1):
+    """Return what a run of a results file has of these labels, and keep them as peers.py does."""
+    np.savez_compressed(folder / f"toy.{name}.{number}.npz", labels=labels)
+    return {**row()["median"], **evaluate(labels, test.Y, Y_train=train.Y)}
+
+
+def test_refined_holds_each_figure_against_the_best_peer(toy, module):
+    refined = module("refined")
+    train, test = registry.load("toy", "train"), registry.load("toy", "test")
+    generator = np.random.default_rng(5)
+    right = np.argsort(-(test.Y.toarray() + 0.1 * generator.random(test.Y.shape)), axis=1)[:, :5]
+    some = right.copy()
+    some[:10, [0, 4]] = right[:10, [4, 0]]  # a third begin with a wrong label
+    late = np.roll(right, 1, axis=1)  # one wrong label first, then the right ones
+    rows = []
+    for name, labels in (("x1-refined", some), ("pecos", late), ("plt", right)):
+        run = kept_run(toy, name, labels, train, test)
+        rows.append({"data": "toy", "name": name, "method": name, "runs": [run], "median": run})
+    rows[0]["median"]["train wall s"] = 6.0
+    told = refined.measured(rows, "toy", "x1-refined", toy)
+    peers = [each["peer"] for each in told["figures"].values()]
+    assert peers == ["plt", "pecos", "pecos", "plt", "pecos"]  # from P@3 on they are equal, and the first is named
+    first = told["figures"]["P@1"]
+    assert (first["ours"], first["best"]) == (pytest.approx(200 / 3), 100.0)
+    wanted = paired_bootstrap(some, right, test.Y, metric="P@1")
+    assert (first["difference"], first["low"], first["high"]) == tuple(wanted)
+    assert told["figures"]["PSP@5"]["difference"] == pytest.approx(
+        evaluate(some, test.Y, Y_train=train.Y)["PSP@5"] - evaluate(right, test.Y, Y_train=train.Y)["PSP@5"]
+    )
+    assert told["costs"] == {"train wall s": 2.0, "batch ms": 1.0}
+    found = refined.counts([told])
+    assert found["figures"] == 5
+    assert found["P@1 significantly below"] == ["toy"]
+    without = refined.measured(rows[:2], "toy", "x1-refined", toy)
+    assert without["figures"]["P@1"]["low"] > 0
+    assert refined.counts([without])["P@1 significantly below"] == []
+    result = {"method": "X1 refined", "machine": "m", "threads": 2, "versions": {"neartag": "1"}, "counts": found}
+    lines = refined.section({**result, "sets": [told, {"data": "other", "left_out": "reason"}]}).splitlines()
+    assert lines[2].startswith("| toy | X1 refined | 66.67 |")
+    assert lines[3].startswith("|  | best peer | 100.00 plt |")
+    assert lines[4].startswith("|  | difference | -33.33 (-")
+    assert "- P@1 significantly below: toy." in lines
+    assert "- other left out: reason." in lines
+    assert "left_out" in refined.measured(rows[1:], "toy", "x1-refined", toy)
+
+
+def test_refined_takes_the_labels_of_the_median_run_and_no_others(toy, module):
+    refined = module("refined")
+    train, test = registry.load("toy", "train"), registry.load("toy", "test")
+    right = np.argsort(-test.Y.toarray(), axis=1, kind="stable")[:, :5]
+    runs = []
+    for number, wrong in enumerate((30, 0, 15), start=1):
+        labels = right.copy()
+        labels[:wrong] = labels[:wrong, ::-1]
+        runs.append(kept_run(toy, "plt", labels, train, test, number))
+    measured = {"data": "toy", "name": "plt", "method": "PLT", "runs": runs}
+    assert refined.median_run(measured, "P@1") == 2
+    labels = refined.labels_of(measured, "P@1", train, test, toy)
+    assert evaluate(labels, test.Y)["P@1"] == 50.0
+    (toy / "toy.plt.1.npz").replace(toy / "toy.plt.3.npz")
+    with pytest.raises(DataError, match="not the labels of the run"):
+        refined.labels_of(measured, "P@1", train, test, toy)
+    (toy / "toy.plt.3.npz").unlink()
+    with pytest.raises(DataError, match="no labels of PLT on toy"):
+        refined.labels_of(measured, "P@1", train, test, toy)
 
 
 def test_formulae_of_cost_count_small_cases_right(module):
@@ -145,7 +306,8 @@ def test_cost_measures_every_step_and_writes(toy, module, monkeypatch):
     for peak in ("arithmetic_peak", "copy_peak", "fetch_peak", "add_peak"):
         monkeypatch.setattr(cost, peak, lambda *_: 1e9)
     monkeypatch.setattr(cost, "PARTITIONS", {"toy": (3,)})
-    monkeypatch.setattr(cost, "compact", lambda rows: rows)  # the real sets are sparse, and stay so
+    for where in (cost, feature_vote):
+        monkeypatch.setattr(where, "compact", lambda rows: rows)  # the real sets are sparse, and stay so
     monkeypatch.setattr(cost.pages, "RESULTS", toy / "benchmarks" / "results")
     monkeypatch.setattr(cost.pages, "DOCS", toy / "docs")
     monkeypatch.setitem(cost.DEFAULTS, "embedding_dim", 10)

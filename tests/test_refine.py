@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,10 +30,11 @@ from neartag.data import debian, formats, synthetic
 from neartag.errors import ParameterError
 from neartag.features import TfidfFeatures
 from neartag.metrics import evaluate, precision_at
+from neartag.rows import as_rows, normalise
 from neartag.x1 import classifier as classifier_module
 from neartag.x1 import refine as module
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.held_out import FEWEST, held_out_rows
+from neartag.x1.held_out import FEWEST, held_out_rows, voters
 from refine_helpers import CLUSTERS, OPTIONS, fitted, in_plain_python, sharp, small_model, state_bytes
 from timing import quickest
 
@@ -130,7 +133,7 @@ def test_too_few_to_refine_are_what_they_are_without(tmp_path):
 @pytest.mark.parametrize("n", [LEAST, 400, 5000, 10**6])
 def test_a_quarter_of_a_small_set_may_be_held_out(n):
     held = held_out_rows(n, 0, few=True)
-    assert len(held) == {LEAST: 50, 400: 50, 5000: 500, 10**6: 2000}[n]
+    assert len(held) == {LEAST: 50, 400: 100, 5000: 500, 10**6: 2000}[n]
     assert len(set(held.tolist())) == len(held)
     assert held.max() < n
 
@@ -387,6 +390,22 @@ def test_a_point_alone_gets_what_it_gets_in_a_batch(options):
         assert (found[0][clear] == labels[row][clear]).all()
 
 
+def test_several_threads_at_once(tmp_path):
+    rows = [problem().X_new[[row]] for row in range(20)]
+    store.save(fitted(), tmp_path / "model")
+    wanted = [fitted().predict_topk(row, 4)[0].tolist() for row in rows]
+    fresh = store.load(tmp_path / "model").model  # its caches are made by whoever comes first
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda row: fresh.predict_topk(row, 4)[0].tolist(), rows * 5))
+    assert found == wanted * 5
+
+
+def test_without_a_seed_it_works_too():
+    data = problem()
+    labels, scores = small_model(random_state=None).fit(data.X, data.Y).predict_topk(data.X_new, 5)
+    assert_well_formed(labels, scores, 80, 5, 30)
+
+
 def test_what_prediction_uses_may_be_set_after_training():
     data = problem()
     model = copy.deepcopy(fitted())
@@ -440,6 +459,46 @@ def test_scores_of_new_points_are_probabilities():
         assert abs(told[part].mean() - truth[part].mean()) < 5 * spread + 0.03
 
 
+def test_a_held_out_point_is_answered_by_what_was_fitted_to_others():
+    # Of every other point all candidates are right, of the rest none: each half is answered as the other half was.
+    random = np.random.default_rng(11)
+    labels = np.tile(np.arange(3, dtype=np.int32), (200, 1))
+    labels[random.random((200, 3)) < 0.3] = -1
+    rows = np.nonzero(labels >= 0)[0]
+    described, right = random.standard_normal((len(rows), 5)).astype(np.float32), rows % 2 == 0
+    whole = module.Mixture.fit(described, right)
+    refinement = SimpleNamespace(mixture=whole)
+    found, scores = module.Learned(refinement, {}, (labels, described, right, np.ones(len(rows), bool))).answers(1)
+    assert np.array_equal(found, labels)
+    assert (scores[labels < 0] == -1).all()
+    there = labels >= 0
+    assert (scores[::2][there[::2]] < 0.2).all()
+    assert (scores[1::2][there[1::2]] > 0.8).all()
+
+
+def test_held_out_points_do_not_vote_by_their_features():
+    data = problem()
+    held, rows = np.arange(0, 240, 4), normalise(as_rows(data.X))
+    ids, shares = voters(fitted().model_, rows, held, 1)[1]
+    assert ids.shape == (60, 40)
+    assert not np.isin(ids, held).any()
+    assert (shares[ids < 0] == 0).all()
+    np.testing.assert_allclose(shares.sum(axis=1)[(ids >= 0).any(axis=1)], 1)
+
+
+def test_where_nothing_can_be_told_nothing_is_claimed():
+    # Labels that have nothing to do with the features: whoever lets a point speak for itself would be sure of them.
+    random = np.random.default_rng(10)
+    X = csr_matrix(
+        (random.random((1300, 200)) < 0.1).astype(np.float32) * random.random((1300, 200)).astype(np.float32)
+    )
+    Y = csr_matrix((random.random((1300, 20)) < 0.1).astype(np.float32))
+    model = small_model().fit(X[:1000], Y[:1000], held_out=True)
+    for scores in (model.held_out_.scores, model.predict_topk(X[1000:], 20)[1]):
+        assert scores[:, 0].mean() < 0.25
+        assert scores.sum(axis=1).mean() == pytest.approx(Y.sum() / 1300, rel=0.25)
+
+
 def test_without_asking_there_are_no_answers():
     assert fitted().held_out_ is None
 
@@ -455,8 +514,8 @@ def test_a_word_that_decides_is_seen():
         labels, _ = small_model(**settings, refine=refine).fit(X, Y).predict_topk(X_new, 3)
         found[refine] = evaluate(labels, Y_new, ks=(1, 3))
     assert found[True]["P@1"] > found[False]["P@1"] + 15
-    assert found[True]["P@3"] > found[False]["P@3"] + 10
-    assert found[True]["P@1"] > 90
+    assert found[True]["P@3"] > found[False]["P@3"] + 8
+    assert found[True]["P@1"] > 85
 
 
 @pytest.mark.slow

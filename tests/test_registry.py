@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from data_helpers import assert_same, toy
-from neartag.data import formats, registry
+from neartag.data import archives, formats, registry
 from neartag.errors import DataError
 
 TRAIN = b"1 2 2\n0 1:0.5\n"
@@ -55,7 +55,7 @@ def test_archive_is_unpacked_once(places, monkeypatch):
     assert registry.load("tiny").n_points == 1
     test = registry.load("tiny", "test")
     assert (test.n_points, test.label_names, test.name) == (2, ["a", "b"], "tiny/test")
-    monkeypatch.setattr(registry, "_unpack", lambda *_: pytest.fail("unpacked again"))
+    monkeypatch.setattr(archives, "unpack", lambda *_: pytest.fail("unpacked again"))
     archive.touch()
     assert registry.find("tiny") == folder
     assert registry.names() == ["tiny"]

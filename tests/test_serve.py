@@ -153,6 +153,65 @@ def test_reasons_are_the_taggers_and_spans_find_the_words(shared, trained):
             assert {word["word"] for word in voter["words"]} == {span[2] for span in voter["spans"]}
 
 
+def test_reasons_of_a_model_that_is_not_refined(shared):
+    answer = shared.post("/explain", {"text": TEXT}).json()
+    assert answer["refined"] is False
+    assert all(each["words"] == [] and each["found"] == "votes" for each in answer["labels"])
+    unknown = shared.post("/explain", {"text": "zzyzx"}).json()
+    shapes.Explained.model_validate(unknown)
+    assert all(each["voters"] == [] and each["found"] == "frequency" for each in unknown["labels"])
+
+
+@pytest.fixture(scope="module")
+def refined(tmp_path_factory):
+    """Return the tagger of a model that rankers decide in, so few voting that some labels have none; and its folder."""
+    folder = tmp_path_factory.mktemp("refined") / "model"
+    tagger = train(refine=True, vote_neighbours=4)
+    tagger.save(folder)
+    return tagger, folder
+
+
+def test_reasons_of_a_refined_model(refined):
+    tagger, folder = refined
+    client = Client(folder)
+    ways = set()
+    for text in (TEXT, corpus()[0][0], corpus()[0][40], "zzyzx"):
+        answer = client.post("/explain", {"text": text, "k": 20}).json()
+        shapes.Explained.model_validate(answer)
+        assert answer["refined"] is True
+        wanted = tagger.explain(text, 20, words=20)
+        tagged = client.post("/tag", {"text": text, "k": 20}).json()["labels"]
+        for each, reason, tag in zip(answer["labels"], wanted, tagged, strict=True):
+            assert each["label"] == reason.label == tag["label"]
+            assert each["score"] == pytest.approx(reason.score)
+            assert tag["share"] == pytest.approx(each["share"], abs=1e-6)
+            assert [(word["word"], word["weight"]) for word in each["words"]] == reason.words
+            assert (each["found"] == "votes") == bool(each["voters"]) == (each["share"] > 0)
+            ways.add(each["found"])
+    assert ways == {"votes", "mean", "frequency"}
+    client.close()
+
+
+def test_a_refined_model_that_changes_is_followed(refined, tmp_path):
+    tagger, _ = refined
+    tagger.save(tmp_path / "model")
+    one, other = Client(tmp_path / "model"), Client(tmp_path / "model")
+    documents = [{"text": TEXT, "labels": ["new::label"], "id": f"n{number}"} for number in range(6)]
+    one.post("/add", {"documents": documents}, headers=BEARER)
+    other.served.look()
+    asked = {"text": TEXT, "k": 20}
+    answers = [client.post("/explain", asked).json() for client in (one, other)]
+    assert answers[0] == answers[1]
+    (reason,) = [each for each in answers[0]["labels"] if each["label"] == "new::label"]
+    assert reason["words"], "it has a ranker of its own"
+    one.post("/forget", {"ids": [each["id"] for each in documents]}, headers=BEARER)
+    other.served.look()
+    for client in (one, other):
+        assert client.get("/health").json()["ok"]
+        assert "new::label" not in labels_of(client.post("/tag", asked))
+        client.close()
+
+
 def test_a_long_text_of_a_voter_is_cut(client):
     long = "chess program " * 400
     client.served.add([_document(long, "sea::chess", "long")], False)

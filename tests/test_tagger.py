@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,11 @@ def small(**changes) -> TextTagger:
 @pytest.fixture(scope="module")
 def fitted(corpus):
     return small().fit(*corpus)
+
+
+@pytest.fixture(scope="module")
+def refined(corpus):
+    return TextTagger(classifier=X1Classifier(embedding_dim=20, n_jobs=1, refine=True)).fit(*corpus)
 
 
 def test_texts_in_names_out(fitted, corpus):
@@ -218,3 +225,124 @@ def test_a_damaged_calibration_is_said(fitted, tmp_path):
     broken = TextTagger.of(replace(fitted.stored, extras={"calibration": {"kind": "isotonic"}}))
     with pytest.raises(ModelError, match="calibration"):
         broken.predict(["some text"])
+
+
+# Where rankers decide
+
+
+def test_refine_is_a_setting_of_the_classifier(corpus):
+    few = [part[:300] for part in corpus]
+    assert TextTagger(refine=True).fit(*few).stored.model.refinement is not None
+    assert TextTagger(refine=False).fit(*few).stored.model.refinement is None
+    with pytest.raises(ParameterError, match=r"X1Classifier\(refine"):
+        TextTagger(classifier=X1Classifier(), refine=True)
+
+
+def test_refined_scores_are_probabilities_and_shares_those_of_the_votes(refined, corpus):
+    texts = [*corpus[0][:30], "zzyzx", ""]
+    assert refined.calibration is not None
+    assert refined.calibration.error < 0.1
+    for text, tags in zip(texts, refined.predict(texts, 5), strict=True):
+        (alone,) = refined.predict([text], 5)
+        reasons = refined.explain(text, 5, voters=1000)
+        assert [tag.label for tag in tags] == [tag.label for tag in alone] == [reason.label for reason in reasons]
+        for tag, single, reason in zip(tags, alone, reasons, strict=True):
+            assert tag.score == pytest.approx(single.score, abs=1e-5)
+            assert tag.score == pytest.approx(reason.score, abs=1e-5)
+            assert tag.share == pytest.approx(single.share, abs=1e-5)
+            assert tag.share == pytest.approx(sum(voter.share for voter in reason.voters), abs=1e-5)
+            assert 0 <= tag.share <= 1
+    scores = [tag.score for tags in refined.predict(corpus[0][:30], 5) for tag in tags]
+    shares = [tag.share for tags in refined.predict(corpus[0][:30], 5) for tag in tags]
+    assert scores != shares
+
+
+def test_without_calibration_a_refined_score_is_the_mixtures(corpus):
+    classifier = X1Classifier(embedding_dim=20, n_jobs=1, refine=True)
+    plain = TextTagger(classifier=classifier, calibration=None).fit(*corpus)
+    _, wanted = classifier.predict_topk(plain.stored.features.transform(corpus[0][:3]), 5)
+    found = plain.predict(corpus[0][:3], 5)
+    assert np.array([[tag.score for tag in tags] for tags in found]) == pytest.approx(wanted)
+
+
+def test_the_words_that_a_ranker_weighed_add_up_to_its_margin(refined, corpus):
+    text, model = corpus[0][7], refined.stored.model
+    row = refined.stored.features.transform([text])
+    signs = set()
+    for reason in refined.explain(text, 10, words=1000):
+        label = refined.labels.index(reason.label)
+        rankers = model.refinement.rankers
+        (margin,) = rankers.margins(row, np.array([[label]], np.int32), 1)[0]
+        assert sum(weight for _, weight in reason.words) + rankers.bias[label] == pytest.approx(margin, abs=1e-4)
+        assert {word for word, _ in reason.words} <= set(text.lower().split())
+        sizes = [abs(weight) for _, weight in reason.words]
+        assert sizes == sorted(sizes, reverse=True)
+        signs.update(weight > 0 for _, weight in reason.words)
+        (short,) = [each for each in refined.explain(text, 10, words=3) if each.label == reason.label]
+        assert short.words == reason.words[:3]
+    assert signs == {True, False}, "words speak for labels and against them"
+
+
+def test_a_model_that_is_not_refined_weighs_no_words(fitted, corpus):
+    assert all(reason.words == [] and reason.found == "votes" for reason in fitted.explain(corpus[0][7]))
+    assert {reason.found for reason in fitted.explain("zzyzx")} == {"frequency"}
+
+
+def test_a_label_that_nobody_near_has_may_be_given(corpus):
+    tagger = TextTagger(classifier=X1Classifier(embedding_dim=20, vote_neighbours=2, n_jobs=1, refine=True)).fit(
+        *corpus
+    )
+    found = [reason for text in corpus[0][:20] for reason in tagger.explain(text, 20)]
+    by_mean = [reason for reason in found if reason.found == "mean"]
+    assert by_mean
+    assert all(reason.voters == [] and reason.share == 0 for reason in by_mean)
+    assert all(reason.voters and reason.share > 0 for reason in found if reason.found == "votes")
+    assert {reason.found for reason in tagger.explain("zzyzx")} == {"frequency"}
+
+
+def test_a_refined_tagger_saved_and_loaded_is_the_same(refined, corpus, tmp_path):
+    refined.save(tmp_path / "model")
+    again = TextTagger.load(tmp_path / "model")
+    assert again.predict(corpus[0][:30]) == refined.predict(corpus[0][:30])
+    assert again.explain(corpus[0][3]) == refined.explain(corpus[0][3])
+
+
+def test_a_new_label_of_a_refined_tagger(refined, corpus, tmp_path):
+    tagger = refined.copy()
+    text = corpus[0][11]
+    tagger.add([text] * 3, [["brand::new"]] * 3, ["n1", "n2", "n3"])
+    (few,) = [reason for reason in tagger.explain(text, 20) if reason.label == "brand::new"]
+    assert few.words == [], "too few for a ranker: votes alone bring it up"
+    assert {voter.id for voter in few.voters} == {"n1", "n2", "n3"}
+    tagger.add([text] * 7, [["brand::new"]] * 7, [f"m{number}" for number in range(7)])
+    (enough,) = [reason for reason in tagger.explain(text, 20) if reason.label == "brand::new"]
+    assert enough.words, "its ranker was trained meanwhile"
+    tagger.save(tmp_path / "model")
+    again = TextTagger.load(tmp_path / "model")
+    assert again.predict(corpus[0][:30]) == tagger.predict(corpus[0][:30])
+    assert again.explain(text) == tagger.explain(text)
+    tagger.forget(["n1", "n2", "n3", *(f"m{number}" for number in range(7))])
+    assert tagger.predict(corpus[0][:40]) == refined.predict(corpus[0][:40])
+
+
+def test_a_label_whose_documents_are_all_forgotten_is_not_given(refined, corpus):
+    texts, tags, ids = corpus
+    tagger, labels = refined.copy(), {"admin::filesystem", "devel::code-generator", "uitoolkit::wxwidgets"}
+    own = [row for row in range(len(ids)) if labels.intersection(tags[row])]
+    tagger.forget([ids[row] for row in own])
+    given = {tag.label for found in tagger.predict([texts[row] for row in own], 20) for tag in found}
+    assert not labels & given
+
+
+def test_vectors_are_refined_too(corpus):
+    from neartag.vectors import VectorFeatures
+
+    signs = np.random.default_rng(0).normal(size=(2000, 30))
+    vectors = np.array(
+        [sum(signs[zlib.crc32(word.encode()) % 2000] for word in text.split()) for text in corpus[0]], np.float32
+    )
+    classifier = X1Classifier(embedding_dim=20, n_jobs=1, refine=True)
+    tagger = TextTagger(VectorFeatures(), classifier).fit(vectors, corpus[1], corpus[2])
+    reasons = [reason for vector in vectors[:20] for reason in tagger.explain(vector, 3)]
+    assert len(reasons) == 60
+    assert all(0 <= reason.score <= 1 and reason.words == [] for reason in reasons)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
+import shutil
 
 import numpy as np
 import pytest
@@ -43,10 +45,17 @@ def folder(tmp_path_factory):
     return place
 
 
+@pytest.fixture(scope="module")
+def refined(folder):
+    """The folder of a model that rankers decide in, with so few voters that some labels have none."""
+    options = ["--refine", "--vote-neighbours", "2", "--embedding-dim", "10", "--n-jobs", "1"]
+    done = run("train", folder / "docs.jsonl", folder / "refined", *options)
+    assert done.exit_code == 0, done.stderr
+    return folder / "refined"
+
+
 @pytest.fixture
 def model(folder, tmp_path):
-    import shutil
-
     shutil.copytree(folder / "model", tmp_path / "model")
     return tmp_path / "model"
 
@@ -229,3 +238,92 @@ def test_feature_rows_are_no_documents(model, tmp_path):
     done = run("add", model, tmp_path / "rows.txt")
     assert done.exit_code == 2
     assert "rows of features" in done.stderr
+
+
+# Where rankers decide
+
+
+def test_an_explanation_names_the_words_that_the_ranker_weighed(refined):
+    done = run("explain", refined, "the gears of my bicycle", "-k", "12")
+    assert done.exit_code == 0, done.stderr
+    first = done.stdout.split("\n\n")[0]
+    assert re.search(r"^  the ranker weighed: (\w+ [+−]\d\.\d\d(, |$))+", first, re.MULTILINE)
+    assert re.search(r"bicycle \+0\.\d\d", first)
+    assert "−" in done.stdout, "words that speak against a label are told too"
+    assert "taken together, use words of the text" in done.stdout, "nobody near has some of the labels"
+    reasons = json.loads(run("explain", refined, "the gears of my bicycle", "-k", "12", "--json").stdout)["labels"]
+    assert {"votes", "mean"} == {reason["found"] for reason in reasons}
+    for reason in reasons:
+        assert (reason["found"] == "votes") == bool(reason["voters"]) == (reason["share"] > 0)
+    weighed = {word["word"]: word["weight"] for word in reasons[0]["words"]}
+    assert weighed["bicycle"] > 0
+    assert "most frequent labels" in run("explain", refined, "zzzz").stdout
+
+
+def test_inspect_tells_of_rankers(folder, refined):
+    said = run("inspect", refined).stdout
+    assert re.search(r"^rankers +\d+, for 15 labels$", said, re.MULTILINE)
+    assert re.search(r"^refine +True +", said, re.MULTILINE)
+    report = json.loads(run("inspect", refined, "--json").stdout)
+    assert report["parameters"]["refine"] is True
+    assert report["refinement"]["rankers"] == 15
+    assert report["refinement"]["later_rankers"] == 0
+    assert 0 < report["refinement"]["weights"] <= 15 * report["features"]
+    assert report["calibration"] is not None
+    plain = json.loads(run("inspect", folder / "model", "--json").stdout)
+    assert plain["parameters"]["refine"] is False
+    assert plain["refinement"] is None
+
+
+def test_too_few_documents_to_refine(tmp_path):
+    few = [{**each, "id": str(number)} for number, each in enumerate(documents())][:60]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in few))
+    fast = ["--embedding-dim", "5", "--n-jobs", "1"]
+    done = run("train", tmp_path / "docs.jsonl", tmp_path / "model", "--refine", *fast)
+    assert done.exit_code == 0, done.stderr
+    assert "none: there were too few points" in run("inspect", tmp_path / "model").stdout
+    assert "of the votes" in run("explain", tmp_path / "model", "the gears of my bicycle").stdout
+
+
+def test_refine_is_an_option_of_x1_alone(folder, tmp_path):
+    fast = ["--embedding-dim", "10", "--n-jobs", "1"]
+    for option, wanted in (("--refine", True), ("--no-refine", False)):
+        done = run("train", folder / "docs.jsonl", tmp_path / "model", option, *fast, "--overwrite")
+        assert done.exit_code == 0, done.stderr
+        parameters = json.loads(run("inspect", tmp_path / "model", "--json").stdout)["parameters"]
+        assert parameters["refine"] is wanted
+    done = run("train", folder / "docs.jsonl", tmp_path / "other", "--method", "knn", "--refine")
+    assert done.exit_code == 2
+    assert "--refine is no option of knn" in done.stderr
+
+
+def test_rows_of_features_are_refined(tmp_path):
+    rows = [
+        f"{label} {label}:1 {3 + number % 5}:0.5 {8 + number % 7}:{number % 3}.5"
+        for number in range(80)
+        for label in range(3)
+    ]
+    (tmp_path / "rows.txt").write_text("\n".join([f"{len(rows)} 15 3", *rows]) + "\n")
+    fast = ["--embedding-dim", "5", "--n-jobs", "1"]
+    done = run("train", tmp_path / "rows.txt", tmp_path / "model", "--refine", *fast)
+    assert done.exit_code == 0, done.stderr
+    report = json.loads(run("inspect", tmp_path / "model", "--json").stdout)
+    assert report["parameters"]["refine"] is True
+    assert report["refinement"]["rankers"] == 3
+    done = run("evaluate", tmp_path / "model", tmp_path / "rows.txt", "--json")
+    assert json.loads(done.stdout)["metrics"]["P@1"] > 90
+
+
+def test_a_new_label_of_a_refined_model(refined, tmp_path):
+    shutil.copytree(refined, tmp_path / "model")
+    text = "the wheel of a bicycle in the garden"
+    lines = [json.dumps({"id": f"n{number}", "text": text, "labels": ["sheds"]}) for number in range(8)]
+    (tmp_path / "new.jsonl").write_text("\n".join(lines))
+    assert run("add", tmp_path / "model", tmp_path / "new.jsonl").exit_code == 0
+    done = run("explain", tmp_path / "model", text, "-k", "20", "--json")
+    (reason,) = [each for each in json.loads(done.stdout)["labels"] if each["label"] == "sheds"]
+    assert reason["words"], "it has a ranker of its own"
+    assert "1 of them trained since for new labels" in run("inspect", tmp_path / "model").stdout
+    assert run("forget", tmp_path / "model", *(f"n{number}" for number in range(8))).exit_code == 0
+    assert "sheds" not in labels_of(run("tag", tmp_path / "model", text, "-k", "20", "--json"))
+    assert "trained since" not in run("inspect", tmp_path / "model").stdout

@@ -12,7 +12,7 @@ from neartag import store, update
 from neartag.calibrate import Calibration
 from neartag.data.document import Document
 from neartag.errors import DataError, ModelError, NeartagError, ParameterError
-from neartag.explain import Reason, reasons
+from neartag.explain import Reason, reasons, scored
 from neartag.segments import Segment
 from neartag.stored import StoredModel
 from neartag.validation import check_count
@@ -24,7 +24,7 @@ class Tag(NamedTuple):
     """A label given to a text."""
 
     label: str
-    score: float  # the probability that it is right, where the model is calibrated, else the share
+    score: float  # the probability that it is right, where the model is calibrated or refined, else the share
     share: float  # of the votes
 
 
@@ -35,7 +35,9 @@ class TextTagger:
     ----------
     features : what makes rows of texts, TfidfFeatures() by default; VectorFeatures() for vectors of your own.
     classifier : an X1Classifier, with its defaults unless given.
-    calibration : "auto", "isotonic" or "platt": how vote shares become probabilities; None: not at all.
+    refine : let rankers decide among the labels that votes bring up; None: as X1Classifier's default. Of a classifier
+        that is given it is a setting of its own.
+    calibration : "auto", "isotonic" or "platt": how scores become probabilities; None: not at all.
     keep_texts : keep the texts in the model, so that explanations can show them.
     """
 
@@ -44,10 +46,13 @@ class TextTagger:
         features: Any = None,
         classifier: Any = None,
         *,
+        refine: bool | None = None,
         calibration: str | None = "auto",
         keep_texts: bool = True,
     ) -> None:
-        self._given = features, classifier, calibration, keep_texts
+        if refine is not None and classifier is not None:
+            raise ParameterError("refine is for TextTagger's own classifier: give it to yours, X1Classifier(refine=…)")
+        self._given = features, classifier, refine, calibration, keep_texts
         self._stored: StoredModel | None = None
         self._rows: dict[str, int] | None = None
 
@@ -95,11 +100,12 @@ class TextTagger:
         from neartag.features import TfidfFeatures
         from neartag.x1.classifier import X1Classifier
 
-        features, classifier, kind, keep_texts = self._given
+        features, classifier, refine, kind, keep_texts = self._given
         if kind is not None:
             check_kind(kind)  # now, not after all the training
         features = TfidfFeatures() if features is None else features
-        classifier = X1Classifier() if classifier is None else classifier
+        if classifier is None:
+            classifier = X1Classifier() if refine is None else X1Classifier(refine=refine)
         corpus = gather(documents, features, keep_texts=keep_texts)
         classifier.fit(corpus.X, corpus.Y, progress=progress, held_out=kind is not None)
         extras = of_held_out(classifier.held_out_, corpus.Y, kind)
@@ -122,7 +128,7 @@ class TextTagger:
 
     @property
     def calibration(self) -> Calibration | None:
-        """What turns vote shares into probabilities, if anything does."""
+        """What turns scores into probabilities, if anything does."""
         document = self.stored.extras.get("calibration")
         if document is None:
             return None
@@ -150,8 +156,8 @@ class TextTagger:
         calibration = self.calibration
         least = _least(threshold, calibration)
         X = self._transform(texts)
-        ids, shares = self.stored.model.predict_topk(X, k, n_jobs=n_jobs)
-        scores = shares if calibration is None else calibration(shares)
+        ids, scores, shares = scored(self.stored.model, X, k, n_jobs)
+        scores = scores if calibration is None else calibration(scores)
         names = self.stored.label_names or []
         return [
             [
@@ -163,7 +169,11 @@ class TextTagger:
         ]
 
     def explain(self, text: Any, k: int = 5, voters: int = 5, words: int = 10) -> list[Reason]:
-        """Return the k best labels of a text, each with the documents that voted for it and the words they share."""
+        """Return the k best labels of a text, each with the documents that voted for it and the words they share.
+
+        Of a refined model also the words of the text that the label's ranker weighed, for it and against it. `words` is
+        the most that are named of each.
+        """
         check_count("k", k)
         check_count("voters", voters)
         check_count("words", words, 0)

@@ -16,23 +16,34 @@ TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event
   console.error(`policy broken: ${event.violatedDirective} ${event.blockedURI}`));"""
 
 
-@pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a model of some thousand Debian packages; not to be changed."""
+def saved_model(folder: Path, **settings: Any) -> Path:
+    """Train on some thousand Debian packages, and return the folder."""
     from neartag.data import debian
     from neartag.tagger import TextTagger
     from neartag.x1.classifier import X1Classifier
 
     packages = debian.load("train")
     chosen = range(0, len(packages.words), len(packages.words) // PACKAGES)[:PACKAGES]
-    tagger = TextTagger(classifier=X1Classifier(embedding_dim=50, n_jobs=1)).fit(
+    tagger = TextTagger(classifier=X1Classifier(embedding_dim=50, n_jobs=1, **settings)).fit(
         [" ".join(packages.words[row]) for row in chosen],
         [packages.tags[row] for row in chosen],
         [packages.names[row] for row in chosen],
     )
-    folder = tmp_path_factory.mktemp("browser") / "model"
     tagger.save(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a model that votes decide in; not to be changed."""
+    return saved_model(tmp_path_factory.mktemp("browser") / "model", refine=False)
+
+
+@pytest.fixture(scope="session")
+def refined_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of a model that rankers decide in, with so few voters that some labels have none; no test changes it."""
+    with serving(saved_model(tmp_path_factory.mktemp("browser") / "refined", refine=True, vote_neighbours=10)) as found:
+        yield found
 
 
 @pytest.fixture

@@ -119,6 +119,60 @@ def test_a_click_shows_why(new_page, server):
     expect(row.locator(".why")).to_be_hidden()
 
 
+def signed(weight):
+    return f"\u00a0{'+' if weight > 0 else '−'}{abs(weight):.2f}"
+
+
+def test_a_click_shows_what_the_ranker_weighed(new_page, refined_server):
+    page = new_page(refined_server.url)
+    tagged(page)
+    reasons = refined_server.ask("explain", {"text": TEXT, "k": 5, "voters": 15})["labels"]
+    # One with words for it and against it.
+    place = next(
+        place for place, each in enumerate(reasons) if len({word["weight"] > 0 for word in each["words"]}) == 2
+    )
+    reason, row = reasons[place], page.locator("#labels .row").nth(place)
+    row.locator("> button").click()
+    expect(row.locator(".voter strong").first).to_have_text(reason["voters"][0]["id"])
+    expect(row.locator(".why > p")).to_contain_text("Its ranker weighed the words of your text.")
+    expect(row.locator(".why > p")).to_contain_text(f"right {percent(reason['score'])} of the time")
+    good, bad = ([word for word in reason["words"] if (word["weight"] > 0) == wanted] for wanted in (True, False))
+    lines = row.locator(".weighed")
+    for number, (some, title) in enumerate([(good, "Words for it: "), (bad, "Words against it: ")]):
+        told = title + ", ".join(f"{word['word']}{signed(word['weight'])}" for word in some)
+        assert lines.nth(number).text_content() == told
+    own = row.locator(".why > div").first
+    for look, some in (("mark.against", bad), ("mark:not(.against)", good)):
+        assert {word.lower() for word in own.locator(look).all_text_contents()} == {word["word"] for word in some}
+    # Documents show what they share with the text, as ever.
+    shared = row.locator(".voter").first.locator("mark").all_text_contents()
+    assert {word.lower() for word in shared} == {word["word"] for word in reason["voters"][0]["words"]}
+    assert row.locator(".voter mark.against").count() == 0
+
+
+def test_a_label_that_nobody_voted_for(new_page, refined_server):
+    page = new_page(refined_server.url)
+    page.select_option("#most", "20")
+    for text in ("fonts for thai", "spell checker for thai", "bluetooth headset", "a compiler for haskell"):
+        reasons = refined_server.ask("explain", {"text": text, "k": 20})["labels"]
+        found = [place for place, each in enumerate(reasons) if each["found"] == "mean"]
+        if found:
+            break
+    assert found, "none of the texts has such a label"
+    page.fill("#text", text)
+    expect(page.locator("#labels .row")).to_have_count(20)
+    expect(page.locator("#drawing svg")).to_be_visible()
+    row = page.locator("#labels .row").nth(found[0])
+    row.locator("> button").click()
+    expect(row.locator(".why > p")).to_contain_text("No document near your text has this label")
+    expect(row.locator(".why h3")).to_have_text(["Your text"])
+    expect(row.locator(".voter")).to_have_count(0)
+    expect(page.locator("#key")).to_contain_text("other votes")
+    expect(page.locator("#key")).not_to_contain_text("voted for")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / "desktop-light-nobody.png", full_page=True)
+
+
 def test_the_map_shows_the_text_and_its_neighbours(new_page, server):
     page = new_page(server.url)
     tagged(page)
@@ -288,13 +342,12 @@ def test_everything_works_by_keyboard_alone(own_server, new_page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("device", "width", "height"), [("phone", 360, 800), ("desktop", 1280, 900)])
-def test_it_can_be_read_everywhere(new_page, server, device, width, height, scheme):
-    page = new_page(
-        server.url, viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
-    )
+def test_it_can_be_read_everywhere(new_page, server, refined_server, device, width, height, scheme):
+    settings = {"viewport": {"width": width, "height": height}, "color_scheme": scheme, "reduced_motion": "reduce"}
+    page = new_page(server.url, **settings)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
 
-    def look(name, full_page=True):
+    def look(name, full_page=True, page=page):
         page.screenshot(path=SCREENSHOTS / f"{device}-{scheme}-{name}.png", full_page=full_page)
         assert wider(page) <= 0
         assert faint_texts(page) == []
@@ -324,6 +377,11 @@ def test_it_can_be_read_everywhere(new_page, server, device, width, height, sche
             "all => all.map((each) => each.getBoundingClientRect().height).filter((height) => height < 24)"
         )
         assert small == []
+    refined = new_page(refined_server.url, **settings)
+    tagged(refined)
+    refined.locator("#labels .row > button").nth(1).click()
+    expect(refined.locator(".weighed").first).to_be_visible()
+    look("6-weighed", page=refined)
 
 
 def test_hostile_names_and_texts_are_only_shown(own_server, new_page):

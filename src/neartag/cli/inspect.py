@@ -11,10 +11,11 @@ from neartag.comparators import METHODS
 if TYPE_CHECKING:
     from neartag.stored import StoredModel
     from neartag.x1.learner import Learner
+    from neartag.x1.model import X1Model
 
 
 def inspect(model: Model, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Print a model's parameters and files, and X1's clusters.
+    """Print a model's parameters and files, and X1's clusters and rankers.
 
     Every file is compared with its checksum first. "Unexplained" is the share of a cluster's label graph that the
     embeddings do not reproduce: where it is large, more dimensions (--embedding-dim) or smaller clusters may help.
@@ -35,7 +36,7 @@ def inspect(model: Model, as_json: AsJson = False, quiet: Quiet = False) -> None
 def describe(stored: StoredModel) -> dict[str, Any]:
     """Return what there is to know about a model, fit for JSON."""
     model = stored.model
-    learners = {"learners": [_describe_learner(learner) for learner in model.learners]} if model.kind == "x1" else {}
+    learners = _describe_parts(model) if model.kind == "x1" else {}
     return {
         "kind": stored.info["kind"],
         "neartag_version": stored.info["neartag_version"],
@@ -87,6 +88,9 @@ def show(model: str, report: dict[str, Any]) -> None:
     if "learners" in report:
         print()
         _show_learners(report["learners"])
+    if settings.get("refine"):
+        print()
+        _show_refinement(report["refinement"], report["labels"])
     if "drift" in report:
         print()
         _show_drift(report["drift"])
@@ -96,6 +100,39 @@ def show(model: str, report: dict[str, Any]) -> None:
     print()
     rows = [[name, output.human_bytes(size)] for name, size in report["files"].items()]
     output.show_table(["file", "size"], [*rows, ["all", output.human_bytes(report["bytes"])]])
+
+
+def _describe_parts(model: X1Model) -> dict[str, Any]:
+    learners = [_describe_learner(learner) for learner in model.learners]
+    refinement = model.refinement
+    if refinement is None:
+        return {"learners": learners, "refinement": None}
+    every = [each for each in (refinement.rankers, refinement.later) if each is not None]
+    return {
+        "learners": learners,
+        "refinement": {
+            "candidates": int(refinement.size),
+            "rankers": int(refinement.rankers.known.sum()),
+            "later_rankers": 0 if refinement.later is None else int(refinement.later.known.sum()),
+            "weights": sum(int(each.weights.nnz) for each in every),
+        },
+    }
+
+
+def _show_refinement(refinement: dict[str, Any] | None, labels: int) -> None:
+    if refinement is None:
+        output.show_pairs([("rankers", "none: there were too few points to fit them to, and votes decide alone")])
+        return
+    later = refinement["later_rankers"]
+    rankers = refinement["rankers"] + later
+    since = f", {later:,} of them trained since for new labels" if later else ""
+    output.show_pairs(
+        [
+            ("rankers", f"{rankers:,}, for {labels:,} labels{since}"),
+            ("weights", f"{refinement['weights']:,}, {refinement['weights'] / max(1, rankers):,.0f} a ranker"),
+            ("candidates", f"{refinement['candidates']:,} by each vote and by the labels' means, at most"),
+        ]
+    )
 
 
 def _describe_changes(stored: StoredModel) -> dict[str, Any]:

@@ -18,14 +18,17 @@ from typer.core import TyperGroup
 from neartag import __version__
 from neartag.cli.compare import compare
 from neartag.cli.convert import convert
+from neartag.cli.datasets import app as datasets
 from neartag.cli.demo import demo
 from neartag.cli.evaluate import evaluate
 from neartag.cli.inspect import inspect
 from neartag.cli.methods import methods
 from neartag.cli.predict import predict
+from neartag.cli.reproduce import reproduce
 from neartag.cli.serve import serve
 from neartag.cli.tag import explain, tag
 from neartag.cli.train import train
+from neartag.cli.tune import tune
 from neartag.cli.update import add, forget
 from neartag.errors import NeartagError
 
@@ -77,8 +80,25 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )
-for command in (demo, train, tag, explain, add, forget, predict, evaluate, inspect, methods, compare, convert, serve):
+for command in (
+    demo,
+    train,
+    tune,
+    tag,
+    explain,
+    add,
+    forget,
+    predict,
+    evaluate,
+    inspect,
+    methods,
+    compare,
+    convert,
+    serve,
+    reproduce,
+):
     app.command()(command)
+app.add_typer(datasets)
 
 
 @app.callback()

@@ -11,7 +11,7 @@ from neartag.cli.options import AsJson, Model
 from neartag.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neartag.explain import Reason
+    from neartag.explain import Reason, Word
     from neartag.tagger import Tag
 
 Count = Annotated[int, typer.Option("-k", help="Labels at most.")]
@@ -22,14 +22,19 @@ Threshold = Annotated[
         help="Only labels that score so much; f1 and precision=0.8: what gave that on held-out documents.",
     ),
 ]
+# What is said of a label that no document voted for, by what brought it up.
+NOBODY = {
+    "mean": "no document near has it: its documents, taken together, use words of the text",
+    "frequency": "no document voted: it is one of the most frequent labels",
+}
 Texts = Annotated[list[str], typer.Argument(metavar="TEXT…", help="The text, or several, or - for lines of input.")]
 
 
 def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, as_json: AsJson = False) -> None:
     """Print the labels of a text, best first, each with its score.
 
-    The score is the probability that the label is right, where the model is calibrated, else its share of the votes.
-    With --json each text gets a line.
+    The score is the probability that the label is right, where the model is calibrated or refined, else its share of
+    the votes. With --json each text gets a line.
     """
     from neartag.tagger import TextTagger
 
@@ -55,6 +60,7 @@ def explain(
     """Print the labels of a text and, for each, the documents that voted for it.
 
     A document's share is its part of all votes; the words are those that it shares with the text, the weightiest first.
+    Of a refined model also the words that the label's ranker weighed: those with + speak for it, those with − against.
     """
     from neartag.tagger import TextTagger
 
@@ -64,8 +70,10 @@ def explain(
         return
     for number, reason in enumerate(reasons):
         print(("\n" if number else "") + f"{output.visible(reason.label)}  {100 * reason.score:.0f}%")
+        if reason.words:
+            print(f"  the ranker weighed: {', '.join(map(_weighed, reason.words))}")
         if not reason.voters:
-            print("  no document voted: it is one of the most frequent labels")
+            print(f"  {NOBODY[reason.found]}")
         for voter in reason.voters:
             words = ", ".join(output.visible(word.word) for word in voter.words) or "no word in common"
             print(f"  {100 * voter.share:4.1f}% of the votes  {output.visible(voter.id)}: {words}")
@@ -102,6 +110,10 @@ def _show(tags: list[Tag]) -> None:
         print(f"  {100 * each.score:5.1f}%  {output.visible(each.label)}")
 
 
+def _weighed(word: Word) -> str:
+    return f"{output.visible(word.word)} {'−' if word.weight < 0 else '+'}{abs(word.weight):.2f}"
+
+
 def _plain(reason: Reason) -> dict[str, Any]:
     voters = [{**voter._asdict(), "words": [word._asdict() for word in voter.words]} for voter in reason.voters]
-    return {**reason._asdict(), "voters": voters}
+    return {**reason._asdict(), "voters": voters, "words": [word._asdict() for word in reason.words]}

@@ -26,9 +26,9 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help=f"Settings chosen for a data set: {', '.join(presets.names())}. Options given override them. "
-            "Other methods have fewer.",
+            metavar="NAME|FILE.json",
+            help=f"Settings chosen for a data set: {', '.join(presets.names())}; or the file that neartag tune wrote. "
+            "Options given override them. Other methods have fewer.",
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in the folder.")] = False,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 QUICK = 6  # of so many packages one is taken where it must be quick
-LABELS, VOTERS = 6, 3  # shown for each sentence, and for each label
+LABELS, VOTERS, WORDS = 6, 3, 5  # shown for each sentence, and for each label
 
 
 class Walkthrough:
@@ -88,7 +88,7 @@ class Walkthrough:
 
 
 def tag(folder: str, sentences: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the best labels of each sentence, by the model in the folder, with the packages that voted for them."""
+    """Return the best labels of each sentence, by the model in the folder, with who voted and what words weighed."""
     from neartag.tagger import TextTagger
 
     tagger = TextTagger.load(folder)
@@ -101,8 +101,9 @@ def tag(folder: str, sentences: Sequence[str]) -> list[dict[str, Any]]:
                     "score": round(reason.score, 4),
                     "share": round(reason.share, 4),
                     "voters": [{"name": voter.id, "share": round(voter.share, 4)} for voter in reason.voters],
+                    "words": [{"word": word, "weight": round(weight, 4)} for word, weight in reason.words],
                 }
-                for reason in tagger.explain(sentence, LABELS, VOTERS)
+                for reason in tagger.explain(sentence, LABELS, VOTERS, WORDS)
             ],
         }
         for sentence in sentences

@@ -58,6 +58,12 @@ def read_xmc(path: Path | str, *, name: str | None = None, map_from: int | None 
     return Dataset(X=X, Y=label_rows(Y), name=name or split_ending(path)[0], **names_beside(path, *header))
 
 
+def read_sizes(path: Path | str) -> tuple[int, int, int]:
+    """Return how many points, features and labels a file's first line says that there are."""
+    with reading(path) as stream:
+        return _read_header(stream.readline(), Path(path))
+
+
 def write_xmc(dataset: Dataset, path: Path | str) -> None:
     """Write a data set in the XMC format, values with the fewest digits that read back as the same float32."""
     from neartag.data.xmc_kernels import LABEL_BYTES, PAIR_BYTES, render_rows  # numba takes half a second to import

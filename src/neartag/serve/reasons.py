@@ -5,15 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any
 
+from neartag.explain import is_refined
 from neartag.serve.errors import Refusal
 from neartag.tagger import TextTagger
 
-WORDS = 20  # shared words told of each voter, the weightiest
+WORDS = 20  # told of each voter and of each ranker, the weightiest
 LONGEST = 4000  # characters of a voter's text that are shown
 
 
 def explained(tagger: TextTagger, text: str, k: int, voters: int) -> dict[str, Any]:
-    """Return the k best labels of a text with their voters, and the words of the text that the model knows."""
+    """Return the k best labels of a text with their voters and words, and what words of the text the model knows."""
     check_votes(tagger)
     known: dict[str, dict[str, Any]] = {}  # a voter of several labels is described once
     labels = []
@@ -21,9 +22,17 @@ def explained(tagger: TextTagger, text: str, k: int, voters: int) -> dict[str, A
         for voter in reason.voters:
             if voter.id not in known:
                 known[voter.id] = _described(tagger, voter)
-        own = [known[voter.id] for voter in reason.voters]
-        labels.append({"label": reason.label, "score": reason.score, "share": min(1.0, reason.share), "voters": own})
-    return {"labels": labels, "spans": _known_words(tagger, text)}
+        labels.append(
+            {
+                "label": reason.label,
+                "score": reason.score,
+                "share": min(1.0, reason.share),
+                "voters": [known[voter.id] for voter in reason.voters],
+                "words": [word._asdict() for word in reason.words],
+                "found": reason.found,
+            }
+        )
+    return {"labels": labels, "spans": _known_words(tagger, text), "refined": is_refined(tagger.stored.model)}
 
 
 def check_votes(tagger: TextTagger) -> None:

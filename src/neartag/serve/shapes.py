@@ -5,7 +5,7 @@ Sizes that the server's settings bound (characters, texts, bytes) are not here b
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -20,7 +20,12 @@ PRECISION = r"^(f1|precision=(0?\.[0-9]{1,6}|1|1\.0))$"
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=NAME)]
 Score = Annotated[
-    float, Field(ge=0, le=1, description="Probability that the label is right; without calibration, its share.")
+    float,
+    Field(
+        ge=0,
+        le=1,
+        description="Probability that the label is right; its share in a model that is neither calibrated nor refined.",
+    ),
 ]
 Share = Annotated[float, Field(ge=0, le=1, description="Part of all votes.")]
 Span = Annotated[
@@ -103,7 +108,11 @@ class ExplainRequest(Asked):
 
 
 class Word(BaseModel):
-    """A word that the text and a document share, and its part of the cosine of the two."""
+    """A word and what it counts for.
+
+    Shared with a document: its part of the cosine of both. Weighed by a ranker: its part of the ranker's sum, below 0
+    where it speaks against the label.
+    """
 
     word: str
     weight: float
@@ -122,13 +131,21 @@ class Voter(BaseModel):
 
 
 class Reason(Tag):
-    """A label and who voted for it, the strongest first."""
+    """A label, who voted for it, and which words of the text its ranker weighed."""
 
-    voters: list[Voter]
+    voters: list[Voter] = Field(description="The strongest first; none where the label was found otherwise.")
+    words: list[Word] = Field(
+        description="What the label's ranker weighed of the text, the weightiest first, for or against the label; "
+        "empty where it has no ranker, as in a model that is not refined."
+    )
+    found: Literal["votes", "mean", "frequency"] = Field(
+        description="What brought the label up: documents near the text that have it; the mean of its documents, which "
+        "is like the text though none of them is near; or its frequency alone, where nothing in the text is known."
+    )
 
 
 class Explained(BaseModel):
-    """Labels with their voters, and the text's known words."""
+    """Labels with their voters and words, and the text's known words."""
 
     model_config = example(
         {
@@ -148,14 +165,18 @@ class Explained(BaseModel):
                             "spans": [[16, 21, "chess", 0.31]],
                         }
                     ],
+                    "words": [{"word": "chess", "weight": 1.4}, {"word": "network", "weight": -0.2}],
+                    "found": "votes",
                 }
             ],
             "spans": [[2, 7, "chess", 0.52], [8, 15, "program", 0.2]],
+            "refined": True,
         }
     )
 
     labels: list[Reason]
     spans: list[Span] = Field(description="The words of the text that the model knows; weight: in the text's own row.")
+    refined: bool = Field(description="Whether rankers decide among the labels, so that scores are more than votes.")
 
 
 class NewDocument(Asked):

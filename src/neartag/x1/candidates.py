@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from neartag.rows import Rows, parts
 from neartag.threads import run_pieces
 from neartag.x1 import refine_kernels
-from neartag.x1.feature_vote import SHARPNESS, FeatureIndex
+from neartag.x1.feature_vote import LOOSE, SHARPNESS, FeatureIndex
 from neartag.x1.means import Means
 from neartag.x1.vote import voter_weights
 
@@ -117,7 +117,7 @@ def hard_negatives(X: Rows, Y: csr_matrix, means: Means, size: int, seed: int, t
     for first in range(0, n, BLOCK):
         block = np.arange(first, min(first + BLOCK, n))
         rows, own = X[block], Y[block]
-        ids, cosines = index.find(rows, count, threads)
+        ids, cosines = index.find(rows, count, threads, LOOSE)
         ids = np.where(ids >= 0, searched[ids], -1).astype(np.int32)
         itself = ids == block[:, None].astype(np.int32)
         ids[itself], cosines[itself] = -1, -np.inf

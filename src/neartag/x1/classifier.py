@@ -166,7 +166,7 @@ def _trained(
         warnings.warn(
             f"{n} points are too few to refine, of which some must be held out: votes alone decide",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     answered = None
     again = len(held) > 0 and n <= (SMALL if names else SMALL_ENOUGH) and not settings["refine"]

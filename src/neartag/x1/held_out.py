@@ -114,7 +114,7 @@ def answers(model: X1Model, held: np.ndarray, near: Voters, alike: Voters, k: in
 def _others(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest points by features, and their cosines, among those not held out."""
     assert model.index is not None
-    found, cosines = model.index.find(rows, min(2 * count, model.n_points), threads)
+    found, cosines = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)
     nobody = np.zeros(model.n_points + 1, bool)  # −1, nobody, is the last
     nobody[held], nobody[-1] = True, True
     order = np.argsort(nobody[found], axis=1, kind="stable")[:, :count]  # the others first, best first as before

@@ -17,7 +17,7 @@ from neartag.threads import hold, resolve_jobs
 from neartag.validation import check_count, check_features
 from neartag.x1 import refine_state
 from neartag.x1.candidates import Voters, nobody
-from neartag.x1.feature_vote import SHARPNESS, FeatureIndex
+from neartag.x1.feature_vote import LOOSE, SHARPNESS, SKIP, FeatureIndex
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.refine import Refinement, best
 from neartag.x1.single import SinglePoint
@@ -72,6 +72,11 @@ class X1Model:
     def count(self) -> int:
         """Neighbours that each voter asks: no more than there are points."""
         return min(int(self.settings["vote_neighbours"]), max(self.n_points, 1))
+
+    @property
+    def skip(self) -> float:
+        """Share of a point's length that the first look for neighbours by features may leave out."""
+        return LOOSE if self.settings["refine"] else SKIP
 
     @property
     def feature_share(self) -> float:
@@ -249,7 +254,7 @@ class X1Model:
         """Return who votes on each unit row by features, with shares that sum to 1; nobody where these have no vote."""
         if self.feature_share == 0 or self.index is None:
             return nobody(rows.shape[0])
-        ids, cosines = self.index.find(rows, self.count, threads)
+        ids, cosines = self.index.find(rows, self.count, threads, self.skip)
         return ids, voter_weights(cosines, self.settings["vote_weight"], SHARPNESS)
 
     def together(self, near: Voters, alike: Voters) -> Voters:

@@ -18,7 +18,7 @@ from neartag.threads import run_pieces, run_ranges
 from neartag.x1 import refine_kernels
 
 # A label's machine has settled when the dual's projected gradients differ by no more; passes over its points at most.
-TOLERANCE, ROUNDS = 0.1, 20
+TOLERANCE, ROUNDS = 0.1, 10
 
 
 @dataclass

@@ -30,7 +30,7 @@ COSTS = (0.5, 1.0)
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
 SMALL = 50_000
 # Candidates that a mixture is fitted to at most.
-MOST_CANDIDATES = 50_000
+MOST_CANDIDATES = 250_000
 # Of the mixture's parts: what neighbours say, and how frequent the label is.
 VOTES = [1, 2, 4]
 # How votes are counted where that is left to us: what rankers add to depends little on it. Where features are dense

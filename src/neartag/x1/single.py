@@ -76,7 +76,7 @@ class SinglePoint:
         model = self.model
         if model.feature_share == 0 or model.index is None:
             return nobody(1)
-        ids, cosines = model.index.find_one(point, model.count)
+        ids, cosines = model.index.find_one(point, model.count, model.skip)
         return ids, voter_weights(cosines, model.settings["vote_weight"], SHARPNESS)
 
 

@@ -1,0 +1,136 @@
+"""The loss of the paper's section 2 over pairs of points, and the minimiser of eq. 3 as its Theorem 1 has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+
+from neartag import kernels
+from neartag.rows import Rows, as_rows, parts, times, transpose
+from neartag.threads import hold, inner, sum_blocks
+
+# Pairs whose inner products are made at once.
+BLOCK = 2**16
+# Rows of labels multiplied with all others at once.
+ROWS = 256
+# Earlier gradients that L-BFGS remembers: it keeps two arrays of V's size for each.
+MEMORY = 5
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs that count, [⟨y, y'⟩ ≥ τ], with ⟨y, y'⟩ as entries, and the number of all pairs."""
+
+    products: csr_matrix  # (rows, columns)
+    count: int
+
+    def loss(self, left: np.ndarray, right: np.ndarray) -> float:
+        """Return the mean over all pairs of [⟨y, y'⟩ ≥ τ] (⟨y, y'⟩ − xᵀA x')², of rows V·x (·, dim) of either side."""
+        rows = np.repeat(np.arange(self.products.shape[0]), np.diff(self.products.indptr))
+        total = 0.0
+        for first in range(0, self.products.nnz, BLOCK):
+            some = slice(first, first + BLOCK)
+            embedded = np.einsum("ij,ij->i", left[rows[some]], right[self.products.indices[some]])
+            total += float(np.square(self.products.data[some] - embedded, dtype=np.float64).sum())
+        return total / self.count
+
+    @property
+    def empty_loss(self) -> float:
+        """The loss of A = 0."""
+        return float(np.square(self.products.data, dtype=np.float64).sum()) / self.count
+
+
+def pairs_within(Y: csr_matrix, threshold: float) -> Pairs:
+    """Return the ordered pairs of different points."""
+    n = Y.shape[0]
+    return Pairs(_counting(_without(csr_matrix(Y @ Y.T), np.arange(n)), threshold), n * (n - 1))
+
+
+def pairs_between(Y: csr_matrix, Y_other: csr_matrix, threshold: float) -> Pairs:
+    """Return the pairs of a point of either set."""
+    return Pairs(_counting(csr_matrix(Y @ Y_other.T), threshold), Y.shape[0] * Y_other.shape[0])
+
+
+def _without(products: csr_matrix, own: np.ndarray) -> csr_matrix:
+    """Return the products with 0 where a row meets its own column."""
+    rows = np.repeat(np.arange(products.shape[0]), np.diff(products.indptr))
+    products.data[products.indices == own[rows]] = 0
+    return products
+
+
+def _counting(products: csr_matrix, threshold: float) -> csr_matrix:
+    products.data[products.data < threshold] = 0
+    products.eliminate_zeros()
+    products.sort_indices()
+    return products
+
+
+def largest_inner(Y: csr_matrix) -> float:
+    """Return the largest ⟨yᵢ, yⱼ⟩ of two different points; rows of 0 and 1."""
+    sizes = np.diff(Y.indptr)
+    order = np.argsort(-sizes, kind="stable")
+    best = 0.0
+    for first in range(0, len(order), ROWS):
+        rows = order[first : first + ROWS]
+        if sizes[rows[0]] <= best:  # no row from here on has as many labels
+            break
+        best = max(best, float(_without(csr_matrix(Y[rows] @ Y.T), rows).max()))
+    return best
+
+
+def threshold_for(Y: csr_matrix, share: float) -> int:
+    """Return the smallest whole τ ≥ 1 for which at most this share of the pairs of different points has ⟨y, y'⟩ ≥ τ."""
+    pairs = pairs_within(Y, 1)
+    counts = np.bincount(np.rint(pairs.products.data).astype(np.int64), minlength=2)
+    at_least = counts[::-1].cumsum()[::-1]  # pairs whose inner product is that or more
+    fine = np.flatnonzero(at_least[1:] <= share * pairs.count)
+    return int(fine[0]) + 1 if len(fine) else len(counts)
+
+
+def norms(weights: np.ndarray) -> tuple[float, float]:
+    """Return ‖A‖ (Frobenius) and Tr(A) of A = VᵀV, of weights Vᵀ (d, dim)."""
+    wide = weights.astype(np.float64)
+    with hold():
+        gram = inner(wide, wide, 1)  # (dim, dim)
+    return float(np.linalg.norm(gram)), float(np.trace(gram))
+
+
+def joint_minimiser(
+    X: Rows, pairs: Pairs, l2: float, start: np.ndarray, *, max_iter: int = 100, threads: int = 1
+) -> np.ndarray:
+    """Return Vᵀ (d, dim) that minimises the mean loss of the pairs within X plus λ‖V‖², descending from `start`.
+
+    This is eq. 3 divided by n(n − 1), without L1 and with Ω the pairs that count. In V it is not convex; L-BFGS ends
+    where no small step helps.
+    """
+    X = as_rows(X)
+    transposed = transpose(X)
+    shape, n = start.shape, X.shape[0]
+    ones, none = np.ones(shape[1], np.float32), np.empty(0, np.float32)
+    pattern = parts(pairs.products)
+    image = np.empty((n, shape[1]), np.float32)
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = flat.reshape(shape)
+        embedded = times(X, weights.astype(np.float32), threads)  # (n, dim)
+        arrays: tuple[Any, ...] = (*pattern, embedded, ones, none, image)
+        squares = sum_blocks(  # ‖R‖², and `image` is R·(X Vᵀ), for R = P_Ω(Y Yᵀ − X A Xᵀ)
+            lambda first, last: np.array(kernels.residual_times(*arrays, first, last)), n, threads, work=pattern[0]
+        )
+        slope = times(transposed, image, threads) * (-4 / pairs.count) + 2 * l2 * weights
+        return float(squares) / pairs.count + l2 * float(np.vdot(flat, flat)), slope.ravel()
+
+    with hold():
+        found = minimize(
+            objective,
+            start.astype(np.float64).ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            # Gradients come in float32: smaller steps than that would be rounding.
+            options={"maxiter": max_iter, "maxcor": MEMORY, "ftol": 1e-7, "gtol": 0},
+        )
+    return found.x.reshape(shape).astype(np.float32)

@@ -1,0 +1,99 @@
+"""What is to be measured: a plan of data sets and methods, and the cells that experiments make of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+QUICK = "quick"  # the option of a cell that is measured on a sample
+_LONGEST_KEY = 120  # characters; what is longer is cut, and told apart by a checksum
+_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One thing to be measured, with its own seed; equal cells are the same measurement."""
+
+    experiment: str
+    data: str
+    method: str = ""
+    seed: int = 0
+    options: tuple[tuple[str, Any], ...] = ()  # names and JSON values, sorted by name
+
+    def __post_init__(self) -> None:
+        """Bring the options into the one order and form in which equal ones are equal."""
+        pairs = json.loads(json.dumps(sorted(self.options)))
+        object.__setattr__(self, "options", tuple((name, _frozen(value)) for name, value in pairs))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options by name."""
+        return dict(self.options)
+
+    @property
+    def quick(self) -> bool:
+        """Whether it is measured on a sample."""
+        return bool(self.settings.get(QUICK, False))
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """Return an option's value."""
+        return self.settings.get(name, default)
+
+    def key(self) -> str:
+        """Return a short text, fit for a file's name, that no other cell of the experiment has."""
+        words = [self.data, self.method, *(f"{name}={_text(value)}" for name, value in self.options), str(self.seed)]
+        whole = "_".join(word for word in words if word)
+        safe = _UNSAFE.sub("-", whole)
+        if safe != whole or len(safe) > _LONGEST_KEY:
+            safe = f"{safe[:_LONGEST_KEY]}.{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+        return safe
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `from_json` takes."""
+        plain = {"experiment": self.experiment, "data": self.data, "method": self.method, "seed": self.seed}
+        return {**plain, "options": self.settings}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Cell:
+        """Return the cell that `as_json` described."""
+        pairs = tuple(value["options"].items())
+        return cls(value["experiment"], value["data"], value["method"], value["seed"], pairs)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which data sets there are, and what is wanted of them."""
+
+    data: tuple[str, ...] = ("debian",)  # present and wanted, by the registry's names; "debian" is the embedded corpus
+    methods: tuple[str, ...] | None = None  # None: all that an experiment has
+    quick: bool = False  # samples of the data, few seeds
+    jobs: int = -1
+    seeds: int | None = None  # at most so many splits or runs a cell; None: as many as the experiment asks for
+    # What stands for a data set of the paper that is not there: the paper's name to the name in `data`.
+    substitutes: Mapping[str, str] = field(default_factory=dict)
+
+    def wants(self, method: str) -> bool:
+        """Return whether a method is wanted; a variant such as `fastxml-1` is when its method is."""
+        return self.methods is None or method in self.methods or method.split("-")[0] in self.methods
+
+    def runs(self, wanted: int, quick: int = 2) -> range:
+        """Return the seeds of a cell that an experiment wants so often, or so often where a sample is enough."""
+        count = quick if self.quick else wanted
+        return range(count if self.seeds is None else min(count, self.seeds))
+
+    def cell(self, experiment: str, data: str, method: str = "", seed: int = 0, **options: Any) -> Cell:
+        """Return a cell, marked as quick where the plan is."""
+        return Cell(experiment, data, method, seed, tuple({**options, **({QUICK: True} if self.quick else {})}.items()))
+
+
+def _frozen(value: Any) -> Any:
+    """Return a JSON value as one that can be a key."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,65 @@
+"""Table 2: the sizes of every data set that is present."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neartag.experiments import datasets
+from neartag.experiments.blocks import Block, Entry, Number, Table
+from neartag.experiments.printed import TABLE_2
+from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
+
+# What is counted, as the table names it, and its decimals.
+COLUMNS = {
+    "features": ("d, features", 0),
+    "labels": ("L, labels", 0),
+    "train": ("n, training points", 0),
+    "test": ("m, test points", 0),
+    "features_per_point": ("features a point", 2),
+    "labels_per_point": ("labels a point", 2),
+}
+
+
+class Sizes(Experiment):
+    """A cell is a data set."""
+
+    name = "table2"
+    title = "Table 2: the data sets"
+
+    def cells(self, plan: Plan) -> list[Cell]:
+        """Return a cell a data set."""
+        return [plan.cell(self.name, data) for data in plan.data]
+
+    def run(self, cell: Cell, work: Work) -> dict[str, Any]:
+        """Return the counts of the data set's own parts, whole even where other cells take samples."""
+        parts = datasets.official(cell.data)
+        points = parts.X.shape[0]
+        return {
+            "features": parts.X.shape[1],
+            "labels": parts.Y.shape[1],
+            "train": points,
+            "test": parts.X_test.shape[0],
+            "features_per_point": round(parts.X.nnz / points, 4),
+            "labels_per_point": round(parts.Y.nnz / points, 4),
+        }
+
+    def report(self, results: Results) -> list[Block]:
+        """Return the table."""
+        found = results.select(self.name)
+        rows: list[list[Entry]] = []
+        for data in datasets.ordered(found.names("data")):
+            (counted,) = found.select(data=data).values()
+            printed = TABLE_2.get(datasets.paper_name(data))
+            numbers = [
+                Number(counted[name], printed=getattr(printed, name, None), digits=digits)
+                for name, (_, digits) in COLUMNS.items()
+            ]
+            rows.append([datasets.title(data), *numbers])
+        if not rows:
+            return []
+        headings = ["data set", *(heading for heading, _ in COLUMNS.values())]
+        note = "Averages a point are those of the training part."
+        return [Table("", headings, rows, note)]
+
+
+EXPERIMENT = Sizes()

@@ -1,0 +1,143 @@
+"""Table 4: how much X1's precision varies between runs, with 1 to 10 learners.
+
+A run trains ten learners from its own seed; the ensemble of j learners is the run's first j. The paper measured this
+on WikiLSHTC; here it is done on the largest real set that is present.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from neartag.experiments import datasets, methods
+from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table, Text
+from neartag.experiments.printed import TABLE_4
+from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
+from neartag.metrics import precision_at
+
+METHODS = ("x1", "x1-preset")
+ABOUT = {
+    "x1": "The paper's settings for large sets: dimension 50, a cluster for each 6,000 points, no vote by features.",
+    "x1-preset": "The settings chosen for the set, or the defaults, in fewer and larger clusters.",
+}
+RUNS = 10
+LEARNERS = tuple(TABLE_4)
+PAPER_SET = "WikiLSHTC"
+VOTERS = 20  # k of kNN where there is no preset
+STEADY = 0.3  # points of P@1 that ten learners' standard deviation must stay under
+
+
+class Stability(Experiment):
+    """A cell is a run."""
+
+    name = "table4"
+    title = "Table 4: stability"
+
+    def cells(self, plan: Plan) -> list[Cell]:
+        """Return a cell a run on one data set: a large one, or else the last of the small ones, or the embedded one."""
+        data = (datasets.large(plan.data) or datasets.small(plan.data)[-1:])[0]
+        return [
+            plan.cell(self.name, data, method, seed)
+            for method in METHODS
+            if plan.wants(method)
+            for seed in plan.runs(RUNS, quick=3)
+        ]
+
+    def settings(self, cell: Cell) -> dict[str, Any]:
+        """Return the paper's settings for large sets, or the preset's, with as many learners as the table has."""
+        if cell.method == "x1-preset":  # "auto" gives several learners at least two clusters, so that they differ
+            settings = {**methods.preset(cell.method, cell.data), "n_clusters": "auto"}
+        else:  # k is the same in each run, chosen once as in the paper: the runs differ in their clusters only
+            settings = {"vote_neighbours": VOTERS, **methods.paper_settings(cell.data, large=True)}
+        return {**settings, "n_learners": max(LEARNERS)}
+
+    def run(self, cell: Cell, work: Work) -> dict[str, Any]:
+        """Return precision by the number of learners."""
+        parts = datasets.split(cell.data, 0, quick=True) if cell.quick else datasets.official(cell.data)
+        classifier, cost = methods.train(cell.method, self.settings(cell), parts, cell.seed, work)
+        model = classifier.model_
+        found: dict[str, Any] = {precision: [] for precision in methods.PRECISIONS}
+        with work.start(len(LEARNERS), "predicting"):
+            for count in LEARNERS:
+                part = replace(model, learners=model.learners[:count])
+                labels, _ = part.predict_topk(parts.X_test, max(methods.CUTS), n_jobs=work.jobs)
+                for k in methods.CUTS:
+                    found[f"P@{k}"].append(round(precision_at(labels, parts.Y_test, k), 4))
+                work.advance()
+        clusters = [len(learner.clusters) for learner in model.learners]
+        return {**found, **cost, "clusters": clusters}
+
+    def report(self, results: Results) -> list[Block]:
+        """Return the table, the plot, and whether ten learners are as steady as they should be."""
+        blocks: list[Block] = []
+        found = results.select(self.name)
+        for data in datasets.ordered(found.names("data")):
+            for method in METHODS:
+                if chosen := found.select(data=data, method=method):
+                    blocks += _of_method(chosen, data, method)
+        return blocks
+
+
+def _of_method(found: Results, data: str, method: str) -> list[Block]:
+    by_learners = [_one_count(found, place) for place in range(len(LEARNERS))]
+    same = datasets.paper_name(data) == PAPER_SET
+    rows: list[list[Entry]] = []
+    for count, results in zip(LEARNERS, by_learners, strict=True):
+        summaries = [results.summary(precision) for precision in methods.PRECISIONS]
+        means = [
+            Number(summary.mean, runs=summary.runs, printed=printed if same else None) if summary else Number(None)
+            for summary, printed in zip(summaries, TABLE_4[count].means, strict=True)
+        ]
+        deviations = [
+            Number(summary.deviation if summary else None, printed=printed, digits=3)
+            for summary, printed in zip(summaries, TABLE_4[count].deviations, strict=True)
+        ]
+        rows.append([str(count), *means, *deviations])
+    name = f"{methods.title(method)}, {datasets.title(data)}"
+    note = f"{ABOUT[method]} Means and standard deviations over the runs; the paper's are those of {PAPER_SET}."
+    series = [_line(by_learners, precision) for precision in methods.PRECISIONS]
+    plot = Figure(
+        f"Precision with more learners: {name}",
+        f"table4-{data}-{method}",
+        series,
+        "learners",
+        "percent",
+        note="The band is one standard deviation over the runs to either side.",
+    )
+    headings = ["learners", *methods.PRECISIONS, *(f"deviation of {precision}" for precision in methods.PRECISIONS)]
+    return [Table(name, headings, rows, note), plot, Text([_verdict(by_learners[-1], name)])]
+
+
+def _line(by_learners: list[Results], precision: str) -> Series:
+    found = [
+        (count, summary.mean, summary.deviation or 0.0)
+        for count, results in zip(LEARNERS, by_learners, strict=True)
+        if (summary := results.summary(precision)) is not None
+    ]
+    counts, means, deviations = zip(*found, strict=True)
+    return Series(precision, counts, means, deviations)
+
+
+def _one_count(found: Results, place: int) -> Results:
+    """Return the results of one number of learners."""
+    records = {
+        cell: replace(record, measured={name: record.measured[name][place] for name in methods.PRECISIONS})
+        for cell, record in found.records.items()
+        if not record.failed
+    }
+    return Results(records, found.plan)
+
+
+def _verdict(results: Results, name: str) -> str:
+    summary = results.summary("P@1")
+    if summary is None or summary.deviation is None:
+        return "One run says nothing of the deviation."
+    small = "under" if summary.deviation < STEADY else "not under"
+    return (
+        f"{name}: with {max(LEARNERS)} learners the standard deviation of P@1 over {summary.runs} runs is "
+        f"{summary.deviation:.3f} points, {small} {STEADY}; the paper's, on {PAPER_SET}, is "
+        f"{TABLE_4[max(LEARNERS)].deviations[0]:.3f}."
+    )
+
+
+EXPERIMENT = Stability()
