@@ -347,7 +347,7 @@ def test_pages_keep_what_stands_around_the_marks(tmp_path, module, monkeypatch):
     assert pages.kept("some") == {"a": 1}
 
 
-@pytest.mark.parametrize("name", ["x1", "peers", "study", "ladder", "size"])
+@pytest.mark.parametrize("name", ["x1", "peers", "refined", "study", "ladder", "size"])
 def test_every_benchmark_has_its_place_on_the_page(name, module):
     text = module("pages").BENCHMARKS.read_text()
     assert text.count(f"<!-- {name} begin -->") == text.count(f"<!-- {name} end -->") == 1

@@ -73,20 +73,37 @@ def scores_of(model, rows, label=NEW):
 # ---- a new label
 
 
+BURIED = pytest.mark.xfail(
+    strict=True, reason="without an index of features a new label of a single point is ranked below where votes have it"
+)
+CASES = [
+    pytest.param(options, count, marks=BURIED if options == "embeddings alone" and count == 1 else ())
+    for options in OPTIONS
+    for count in (1, 2, ENOUGH - 1, ENOUGH, 20)
+]
+
+
+@pytest.mark.parametrize(("options", "count"), CASES)
+def test_a_new_label_is_found_at_once_as_surely_as_by_votes_alone(options, count):
+    changes = {**OPTIONS[options], "refine": False, "vote_neighbours": trained(options).settings["vote_neighbours"]}
+    plain = X1Classifier(**{**SMALL, **changes}).fit(problem().X, problem().Y).model_
+    alike = sparse.vstack([variants(20, seed) for seed in range(1, 6)], format="csr")
+    found = {}
+    for name, model in (("refined", trained(options)), ("votes", plain)):
+        labels, scores = add(model, variants(count), having([NEW] * count)).predict_topk(alike, 5)
+        assert_well_formed(labels, scores, 100, 5, NEW + 1)
+        found[name] = (labels == NEW).any(axis=1).mean()
+    assert found["refined"] >= found["votes"] - 0.1, found
+
+
 @pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("count", [1, 2, ENOUGH - 1, ENOUGH, 20])
-def test_a_new_label_is_given_to_similar_points_at_once(options, count):
+@pytest.mark.parametrize("count", [1, 2, ENOUGH, 20])
+def test_a_new_label_is_told_of_similar_points_and_hardly_of_others(options, count):
     model = with_new(count, options)
-    alike, others = variants(20, seed=1), problem().X_new[1:]
-    labels, scores = model.predict_topk(alike, 5)
-    assert_well_formed(labels, scores, 20, 5, NEW + 1)
-    # A point or two are found by their features more surely than by an embedding that never saw the label.
-    alone = options == "embeddings alone"
-    least = {1: 0.0 if alone else 0.2, 2: 0.5}.get(count, 0.7 if alone else 0.9)
-    assert (scores_of(model, alike) > 0).all()
-    assert (labels == NEW).any(axis=1).mean() >= least
-    assert scores_of(model, alike).mean() > 3 * scores_of(model, others).mean()
-    assert not (trained(options).predict_topk(alike, 5)[0] == NEW).any()
+    alike, others = scores_of(model, variants(20, seed=1)), scores_of(model, problem().X_new[1:])
+    assert (alike > 0).all()
+    assert alike.mean() > 3 * others.mean()
+    assert not (trained(options).predict_topk(variants(20, seed=1), 5)[0] == NEW).any()
 
 
 @pytest.mark.parametrize("count", range(1, 9))
@@ -108,11 +125,10 @@ def test_the_ranker_tells_its_points_from_their_neighbours():
     assert (fresh > 0).mean() > 0.9
 
 
-def test_with_a_ranker_it_is_surer():
-    before, after = with_new(ENOUGH - 1), with_new(3 * ENOUGH)
-    alike = variants(30, seed=3)
-    assert scores_of(after, alike).mean() > scores_of(before, alike).mean()
-    assert scores_of(after, alike).mean() > 0.5
+def test_with_a_ranker_it_is_sure():
+    model = with_new(3 * ENOUGH)
+    assert scores_of(model, variants(30, seed=3)).mean() > 0.5
+    assert scores_of(model, problem().X_new).mean() < 0.1
 
 
 def test_without_features_that_are_kept_votes_decide_alone():

@@ -134,7 +134,7 @@ def test_training_rounds_what_it_would_keep_otherwise(precision):
 @pytest.mark.parametrize("precision", COMPACT)
 def test_points_that_join_later_are_rounded_too(precision, monkeypatch):
     monkeypatch.setattr(module, "SMALL", 100)
-    monkeypatch.setattr(module, "held_out_rows", lambda n, seed: np.arange(0, n, 5))
+    monkeypatch.setattr(module, "held_out_rows", lambda n, seed, few: np.arange(0, n, 5))
     model = fitted(precision=precision, vote_neighbours="auto")
     assert sum(len(cluster.members) for cluster in model.learners[0].clusters) == problem().X.shape[0]
     for cluster in clusters(model):

@@ -50,15 +50,18 @@ class RefinedContract(ClassifierContract):
 
     @pytest.mark.parametrize("form", DENSE_FORMS)
     def test_dense_features_give_the_same_predictions(self, form):
-        # The problem's features are small whole numbers, so that many neighbours are equally near: which of them are
-        # asked is then decided by rounding, and who is a hard negative with it. Below it is held where none are equal.
-        data = problem()
-        wanted = self.fitted().decision_function(data.X_new).toarray()
-        other = self.make_model().fit(DENSE_FORMS[form](data.X), data.Y)
-        assert other.model_.settings == self.fitted().model_.settings
-        found = other.decision_function(DENSE_FORMS[form](data.X_new)).toarray()
-        assert np.abs(found - wanted).mean() < 5e-3
-        assert (found.argmax(axis=1) == wanted.argmax(axis=1)).mean() > 0.95
+        # With the contract's tolerance, but where nothing is cut off between equals: on data whose neighbours are not
+        # equally near, as the contract's small whole numbers are, and with room for every label. Else rounding decides
+        # who is on this side of a cut; a single hard negative of thousands then moves scores by 0.01, on the contract's
+        # own data by 0.05 and, with few candidates and one vote each, by 0.18.
+        made = synthetic.make(380, 150, 40, 12, 2)
+        X = made.X.copy()
+        X.data = np.round(1e4 * X.data).astype(np.float32)
+        sparse_one = self.make_model(refine_candidates=40).fit(X[:300], made.Y[:300])
+        other = self.make_model(refine_candidates=40).fit(DENSE_FORMS[form](X[:300]), made.Y[:300])
+        assert other.model_.settings == sparse_one.model_.settings
+        wanted = sparse_one.decision_function(X[300:]).toarray()
+        assert np.abs(other.decision_function(DENSE_FORMS[form](X[300:])).toarray() - wanted).max() < 1e-3
 
 
 class TestContract(RefinedContract):
@@ -216,8 +219,9 @@ def test_progress_is_told_to_its_end():
 @pytest.mark.parametrize("options", OPTIONS)
 def test_dense_features_are_sparse_ones(options):
     data = synthetic.make(380, 150, 40, 12, 2)
-    one = small_model(**OPTIONS[options]).fit(data.X[:300], data.Y[:300])
-    other = small_model(**OPTIONS[options]).fit(data.X[:300].toarray(), data.Y[:300])
+    settings = {**OPTIONS[options], "refine_candidates": 40}  # room for all: at a cut rounding may decide
+    one = small_model(**settings).fit(data.X[:300], data.Y[:300])
+    other = small_model(**settings).fit(data.X[:300].toarray(), data.Y[:300])
     assert one.model_.settings == other.model_.settings
     wanted, found = one.decision_function(data.X[300:]), other.decision_function(data.X[300:].toarray())
     assert np.abs((wanted - found).toarray()).max() < 1e-3
@@ -478,9 +482,10 @@ def test_a_held_out_point_is_answered_by_what_was_fitted_to_others():
 
 def test_held_out_points_do_not_vote_by_their_features():
     data = problem()
-    held, rows = np.arange(0, 240, 4), normalise(as_rows(data.X))
+    held, rows = np.flatnonzero(np.arange(240) % 4), normalise(as_rows(data.X))
     ids, shares = voters(fitted().model_, rows, held, 1)[1]
-    assert ids.shape == (60, 40)
+    assert ids.shape == (180, 40)
+    assert (ids < 0).any(), "so many are held out that there are fewer than asked for"
     assert not np.isin(ids, held).any()
     assert (shares[ids < 0] == 0).all()
     np.testing.assert_allclose(shares.sum(axis=1)[(ids >= 0).any(axis=1)], 1)
@@ -514,8 +519,8 @@ def test_a_word_that_decides_is_seen():
         labels, _ = small_model(**settings, refine=refine).fit(X, Y).predict_topk(X_new, 3)
         found[refine] = evaluate(labels, Y_new, ks=(1, 3))
     assert found[True]["P@1"] > found[False]["P@1"] + 15
-    assert found[True]["P@3"] > found[False]["P@3"] + 8
-    assert found[True]["P@1"] > 85
+    assert found[True]["P@3"] > found[False]["P@3"] + 10
+    assert found[True]["P@1"] > 90
 
 
 @pytest.mark.slow

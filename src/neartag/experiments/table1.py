@@ -53,8 +53,8 @@ class LargeSets(Experiment):
             return []
         note = (
             "Each set's own training and test part, one run. “X1” has 15 learners, dimension 50 and a cluster for each "
-            "6,000 points, as in the paper; “X1, preset” the settings chosen for the set, or the defaults. The paper "
-            "could not run LEML on Ads1M."
+            "6,000 points, as in the paper; “X1, preset” the settings chosen for the set, or the defaults, "
+            "which may use what the paper does not have. The paper could not run LEML on Ads1M."
         )
         headings = ["data set", "", *map(methods.title, shown)]
         return [Table("", headings, rows, note, compared=range(2, len(headings)))]

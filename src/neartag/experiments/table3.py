@@ -55,8 +55,8 @@ class SmallSets(Experiment):
             return []
         note = (
             "Random splits of the sizes in Table 2, the first being the data set's own. X1 has one learner and "
-            "dimension 100, as in the paper; “X1, preset” has the settings chosen for the set. All settings were "
-            "chosen once, on the training part of the first split."
+            "dimension 100, as in the paper; “X1, preset” has the settings chosen for the set, which may use "
+            "what the paper does not have. All settings were chosen once, on the training part of the first split."
         )
         extract = [method for method in ("x1", "x1-preset", *TABLE_1B[1:]) if method in METHODS]
         return [

@@ -15,11 +15,6 @@ from neartag.experiments.printed import TABLE_4
 from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
 from neartag.metrics import precision_at
 
-METHODS = ("x1", "x1-preset")
-ABOUT = {
-    "x1": "The paper's settings for large sets: dimension 50, a cluster for each 6,000 points, no vote by features.",
-    "x1-preset": "The settings chosen for the set, or the defaults, in fewer and larger clusters.",
-}
 RUNS = 10
 LEARNERS = tuple(TABLE_4)
 PAPER_SET = "WikiLSHTC"
@@ -35,26 +30,21 @@ class Stability(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return a cell a run on one data set: a large one, or else the last of the small ones, or the embedded one."""
+        if not plan.wants("x1"):
+            return []
         data = (datasets.large(plan.data) or datasets.small(plan.data)[-1:])[0]
-        return [
-            plan.cell(self.name, data, method, seed)
-            for method in METHODS
-            if plan.wants(method)
-            for seed in plan.runs(RUNS, quick=3)
-        ]
+        return [plan.cell(self.name, data, "x1", seed) for seed in plan.runs(RUNS, quick=3)]
 
     def settings(self, cell: Cell) -> dict[str, Any]:
-        """Return the paper's settings for large sets, or the preset's, with as many learners as the table has."""
-        if cell.method == "x1-preset":  # "auto" gives several learners at least two clusters, so that they differ
-            settings = {**methods.preset(cell.method, cell.data), "n_clusters": "auto"}
-        else:  # k is the same in each run, chosen once as in the paper: the runs differ in their clusters only
-            settings = {"vote_neighbours": VOTERS, **methods.paper_settings(cell.data, large=True)}
+        """Return the paper's settings for large sets, with as many learners as the table has."""
+        # As in the paper k is chosen once, not in each run: the runs differ in their clusters only.
+        settings = {"vote_neighbours": VOTERS, **methods.paper_settings(cell.data, large=True)}
         return {**settings, "n_learners": max(LEARNERS)}
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision by the number of learners."""
         parts = datasets.split(cell.data, 0, quick=True) if cell.quick else datasets.official(cell.data)
-        classifier, cost = methods.train(cell.method, self.settings(cell), parts, cell.seed, work)
+        classifier, cost = methods.train("x1", self.settings(cell), parts, cell.seed, work)
         model = classifier.model_
         found: dict[str, Any] = {precision: [] for precision in methods.PRECISIONS}
         with work.start(len(LEARNERS), "predicting"):
@@ -72,13 +62,11 @@ class Stability(Experiment):
         blocks: list[Block] = []
         found = results.select(self.name)
         for data in datasets.ordered(found.names("data")):
-            for method in METHODS:
-                if chosen := found.select(data=data, method=method):
-                    blocks += _of_method(chosen, data, method)
+            blocks += _of_data(found.select(data=data), data)
         return blocks
 
 
-def _of_method(found: Results, data: str, method: str) -> list[Block]:
+def _of_data(found: Results, data: str) -> list[Block]:
     by_learners = [_one_count(found, place) for place in range(len(LEARNERS))]
     same = datasets.paper_name(data) == PAPER_SET
     rows: list[list[Entry]] = []
@@ -93,12 +81,15 @@ def _of_method(found: Results, data: str, method: str) -> list[Block]:
             for summary, printed in zip(summaries, TABLE_4[count].deviations, strict=True)
         ]
         rows.append([str(count), *means, *deviations])
-    name = f"{methods.title(method)}, {datasets.title(data)}"
-    note = f"{ABOUT[method]} Means and standard deviations over the runs; the paper's are those of {PAPER_SET}."
+    name = datasets.title(data)
+    note = (
+        "The paper's settings for large sets: dimension 50, a cluster for each 6,000 points, no vote by features. "
+        f"Means and standard deviations over the runs; the paper's are those of {PAPER_SET}."
+    )
     series = [_line(by_learners, precision) for precision in methods.PRECISIONS]
     plot = Figure(
         f"Precision with more learners: {name}",
-        f"table4-{data}-{method}",
+        f"table4-{data}",
         series,
         "learners",
         "percent",

@@ -23,7 +23,7 @@ from neartag.validation import check_training
 from neartag.x1 import parameters, refine
 from neartag.x1.candidates import Voters
 from neartag.x1.feature_vote import FeatureIndex
-from neartag.x1.held_out import CHOICES, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us, voters
+from neartag.x1.held_out import CHOICES, PART, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us, voters
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
@@ -169,7 +169,9 @@ def _trained(
             stacklevel=3,
         )
     answered = None
-    again = len(held) > 0 and n <= (SMALL if names else SMALL_ENOUGH) and not settings["refine"]
+    again = len(held) > 0 and n <= (SMALL if names else SMALL_ENOUGH)
+    if settings["refine"]:  # rankers are trained again on all points, and learners where they missed many
+        again = len(held) > PART * n
     what = "trying on held-out points" if again else "training"
     learners = train(rows, Y, settings, machine, progress, held, what)
     settings["n_learners"] = len(learners)

@@ -26,7 +26,7 @@ STEPS, SETTLED = 30, 1e-4
 
 @dataclass
 class Mixture:
-    """Functions of the parts; the last part is the label's frequency."""
+    """Functions of the parts, and of each together with the last, which is the label's frequency where that is told."""
 
     fine: np.ndarray  # (J, FINE) rising knots of each part
     coarse: np.ndarray  # (J, COARSE)

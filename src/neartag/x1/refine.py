@@ -31,8 +31,9 @@ COSTS = (0.5, 1.0)
 SMALL = 50_000
 # Candidates that a mixture is fitted to at most.
 MOST_CANDIDATES = 250_000
-# Of the mixture's parts: what neighbours say, and how frequent the label is.
-VOTES = [1, 2, 4]
+# Of the mixture's parts: what neighbours say. Not how frequent a label is: one that has just come is rare for another
+# reason than one that was rare in training.
+VOTES = [1, 2]
 # How votes are counted where that is left to us: what rankers add to depends little on it. Where features are dense
 # measurements, neighbours by features and by embedding are much the same.
 VOTERS, SHARE = 40, 0.3
@@ -54,7 +55,7 @@ class Refinement:
     means: Means
     rankers: Rankers
     mixture: Mixture  # of margin, votes, mean and frequency
-    unranked: Mixture  # of votes and frequency alone, for labels that have neither ranker nor mean
+    unranked: Mixture  # of the votes alone, for labels that have neither ranker nor mean
     usual: float  # what the mean says of right candidates on average, for labels that have a ranker but no mean
     later: Rankers | None = None  # of labels that came after training
 

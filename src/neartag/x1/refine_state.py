@@ -13,7 +13,7 @@ from neartag.x1.mixture import Mixture, terms
 from neartag.x1.rankers import Rankers
 from neartag.x1.refine import Refinement
 
-_MIXTURES = {"mixture": 5, "unranked": 3}  # and of how many parts each is
+_MIXTURES = {"mixture": 5, "unranked": 2}  # and of how many parts each is
 _RANKERS = ("rankers", "later")
 
 
@@ -41,6 +41,7 @@ def from_arrays(settings: dict[str, Any], arrays: dict[str, np.ndarray], d: int,
     require(type(usual) is float and math.isfinite(usual), "usual is not a number")
     lengths = arrays["lengths"]
     require(lengths.dtype == np.float32 and lengths.shape == (labels,), f"there are not {labels} lengths of means")
+    require(not {"means", *_RANKERS} & set(arrays), "means or rankers are not sparse")
     check_rows(arrays, "means", d, labels)
     read = {name: _rankers(arrays, name, d, labels) for name in _RANKERS if f"{name}.bias" in arrays}
     read["rankers"].by_feature = by_feature
