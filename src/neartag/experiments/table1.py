@@ -47,7 +47,7 @@ class LargeSets(Experiment):
         rows: list[list[str | Number]] = []
         for data in datasets.ordered(cell.data for cell in found.records):
             for place, precision in enumerate(methods.PRECISIONS):
-                numbers = [_number(found.select(data=data, method=method), precision, place) for method in shown]
+                numbers = [_number(found.select(data=data, method=method), data, method, place) for method in shown]
                 rows.append([datasets.title(data), precision, *numbers])
         if not rows:
             return []
@@ -60,15 +60,13 @@ class LargeSets(Experiment):
         return [Table("", headings, rows, note, compared=range(2, len(headings)))]
 
 
-def _number(results: Results, precision: str, place: int) -> Number:
-    cell = next(iter(results.records), None)
-    if cell is None:
-        return Number(None)
-    printed = TABLE_1.get(cell.method, {}).get(datasets.paper_name(cell.data))
-    summary = results.summary(precision)
+def _number(results: Results, data: str, method: str, place: int) -> Number:
+    paper = TABLE_1.get(method, {}).get(datasets.paper_name(data))
+    printed = paper[place] if paper else None
+    summary = results.summary(methods.PRECISIONS[place])
     if summary is None:
-        return Number(None, printed=printed[place] if printed else None, note="failed")
-    return Number(summary.mean, printed=printed[place] if printed else None)
+        return Number(None, printed=printed, note="failed" if results.failed else "")
+    return Number(summary.mean, printed=printed)
 
 
 EXPERIMENT = LargeSets()

@@ -71,28 +71,26 @@ def comparison(title: str, results: Results, columns: Sequence[str], note: str) 
     rows: list[list[str | Number]] = []
     for data in datasets.ordered(cell.data for cell in results.records):
         for place, precision in enumerate(methods.PRECISIONS):
-            numbers = [number(results.select(data=data, method=method), precision, place) for method in shown]
+            numbers = [number(results, data, method, place) for method in shown]
             rows.append([datasets.title(data), precision, *numbers])
     headings = ["data set", "", *map(methods.title, shown)]
     return Table(title, headings, rows, note, compared=range(2, len(headings)))
 
 
-def number(results: Results, precision: str, place: int) -> Number:
-    """Return a method's figure on a data set beside the one printed in Table 3; all results are of that method."""
-    cell = next(iter(results.records), None)
-    if cell is None:
-        return Number(None)
-    paper = datasets.paper_name(cell.data)
-    printed = TABLE_3.get(cell.method, {}).get(paper)
-    deviations = TABLE_3_DEVIATIONS.get(cell.method, {}).get(paper)
-    summary = results.summary(precision)
+def number(results: Results, data: str, method: str, place: int) -> Number:
+    """Return a method's figure on a data set beside the one printed in Table 3; `place` is that of the precision."""
+    found = results.select(data=data, method=method)
+    summary = found.summary(methods.PRECISIONS[place])
+    paper = datasets.paper_name(data)
+    printed = TABLE_3.get(method, {}).get(paper)
+    deviations = TABLE_3_DEVIATIONS.get(method, {}).get(paper)
     return Number(
         summary.mean if summary else None,
         summary.deviation if summary else None,
         summary.runs if summary else 0,
         printed[place] if printed else None,
         deviations[place] if deviations else None,
-        note="" if summary else "failed",
+        note="failed" if found.failed and not summary else "",
     )
 
 
