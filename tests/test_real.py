@@ -53,7 +53,7 @@ def test_svp_of_real_labels_ends_within_one_percent_of_the_textbook(real_data, n
     assert found.objective[-1] < 1.01 * textbook
 
 
-# What one linear machine a label, or else the best of the peers' trees, has there at P@1, P@3 and P@5, less half a point.
+# What one linear machine a label, or the best of the trees, has there at P@1, P@3 and P@5, less half a point.
 REFINED = {"bibtex": (63.6, 38.6, 28.3), "eurlex4k-partial": (85.8, 74.6, 62.7)}
 
 
