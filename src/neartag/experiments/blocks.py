@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -89,8 +89,6 @@ class Figure:
     note: str = ""
     x_log: bool = False
     y_log: bool = False
-    # A reference such as the paper's figure, drawn across: its height and what it is.
-    marks: Sequence[tuple[float, str]] = field(default_factory=tuple)
 
 
 Block = Text | Table | Figure

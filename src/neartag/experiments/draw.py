@@ -51,18 +51,6 @@ def svg(figure: Figure) -> str:
 def _fill(axes: Any, figure: Figure) -> None:
     for number, series in enumerate(figure.series):
         _add(axes, series, COLOURS[number % len(COLOURS)], SIGNS[number % len(SIGNS)])
-    for height, words in figure.marks:
-        axes.axhline(height, color="#999999", linewidth=1.0, linestyle=(0, (1, 2)))
-        axes.annotate(
-            words,
-            xy=(0.01, height),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 2),
-            textcoords="offset points",
-            color="#555555",
-            fontsize=8.5,
-            parse_math=False,
-        )
     if figure.x_log:
         axes.set_xscale("log")
         _mark_logarithms(axes.xaxis, axes.get_xlim())

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 QUICK = "quick"  # the option of a cell that is measured on a sample
@@ -73,8 +73,6 @@ class Plan:
     quick: bool = False  # samples of the data, few seeds
     jobs: int = -1
     seeds: int | None = None  # at most so many splits or runs a cell; None: as many as the experiment asks for
-    # What stands for a data set of the paper that is not there: the paper's name to the name in `data`.
-    substitutes: Mapping[str, str] = field(default_factory=dict)
 
     def wants(self, method: str) -> bool:
         """Return whether a method is wanted; a variant such as `fastxml-1` is when its method is."""
