@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from contract import problem
-from neartag.x1 import refine_kernels
+from neartag.x1 import candidate_kernels, mixture_kernels, ranker_kernels
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.model import X1Model
 
@@ -34,9 +34,10 @@ OPTIONS = {
 
 def in_plain_python(monkeypatch) -> None:
     """Run the kernels of refinement as the Python they are written in, where an index past an end is an error."""
-    for name, value in vars(refine_kernels).copy().items():
-        if hasattr(value, "py_func"):
-            monkeypatch.setattr(refine_kernels, name, value.py_func)
+    for module in (candidate_kernels, ranker_kernels, mixture_kernels):
+        for name, value in vars(module).copy().items():
+            if hasattr(value, "py_func"):
+                monkeypatch.setattr(module, name, value.py_func)
 
 
 def sharp(n: int, seed: int, labels: int = 200, topics: int = 10, words: int = 40) -> tuple[csr_matrix, csr_matrix]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cli_helpers import fail, succeed
+from experiment_helpers import of, record
 from neartag import comparators
 from neartag.data import debian, synthetic
 from neartag.errors import DataError, ParameterError
@@ -28,7 +29,6 @@ from neartag.experiments import (
 )
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Cell, Plan
-from neartag.experiments.results import Record, Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.progress import Progress
 
@@ -68,17 +68,6 @@ def toy(monkeypatch):
 
 def run(folder, plan=None):
     return runner.run(plan or Plan(), ("toy",), Path(folder), Progress())
-
-
-def record(experiment, data, method, seed, measured, **more):
-    options = tuple(more.pop("options", {}).items())
-    return Record(
-        Cell(experiment, data, method, seed, options), measured, machine="a machine", date="2020-01-02", **more
-    )
-
-
-def of(*records, plan=None):
-    return Results({each.cell: each for each in records}, plan or Plan())
 
 
 # Cells and results

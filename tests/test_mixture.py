@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from kernel_helpers import UNTOUCHED, frozen, outside, quick, ranges, seeds
 from neartag.x1 import mixture as module
-from neartag.x1 import refine_kernels
+from neartag.x1 import mixture_kernels
 from neartag.x1.mixture import PENALTY, Mixture, terms
 
 
@@ -60,7 +60,7 @@ def test_log_odds_are_a_product_with_the_basis(rows, seed, count, knots):
     design = basis(parts, fine, coarse)
     assert design.shape[1] == len(weights) - 1
     out = np.full(m, UNTOUCHED)
-    refine_kernels.mixed(*frozen(parts, fine, coarse, weights), out, start, stop)
+    mixture_kernels.mixed(*frozen(parts, fine, coarse, weights), out, start, stop)
     np.testing.assert_allclose(out[start:stop], (design @ weights[:-1] + weights[-1])[start:stop], atol=1e-6)
     assert (outside(out, start, stop) == UNTOUCHED).all()
 
@@ -93,7 +93,7 @@ def sums_of(parts, right, fine, coarse, weights, start=0, stop=None):
     count = len(weights)
     gradient, hessian = np.zeros(count), np.zeros((count, count))
     stop = len(parts) if stop is None else stop
-    refine_kernels.normal_equations(*frozen(parts, right, fine, coarse, weights), gradient, hessian, start, stop)
+    mixture_kernels.normal_equations(*frozen(parts, right, fine, coarse, weights), gradient, hessian, start, stop)
     return gradient, hessian
 
 

@@ -11,8 +11,8 @@ from sklearn.svm import LinearSVC
 
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, quick, random_csr, ranges, seeds
 from neartag.rows import normalise
+from neartag.x1 import ranker_kernels
 from neartag.x1 import rankers as module
-from neartag.x1 import refine_kernels
 from neartag.x1.rankers import Rankers, train
 from refine_helpers import in_plain_python
 
@@ -181,9 +181,9 @@ def test_margins_are_those_of_dense_weights(rows, seed):
     whole = np.hstack([X.toarray() @ weights.toarray().T + bias, np.zeros((m, 4))])  # the last for −1
     wanted = np.take_along_axis(whole, np.where(labels < 0, 10, labels), axis=1)
     by_label, by_feature = np.full((2, m, 5), UNTOUCHED, np.float32)
-    refine_kernels.margins_by_label(*parts(X), *parts(weights), bias, 15, labels, by_label, start, stop)
+    ranker_kernels.margins_by_label(*parts(X), *parts(weights), bias, 15, labels, by_label, start, stop)
     turned = csr_matrix(weights.T.tocsr())
-    refine_kernels.margins_by_feature(*parts(X), *parts(turned), bias, labels, by_feature, start, stop)
+    ranker_kernels.margins_by_feature(*parts(X), *parts(turned), bias, labels, by_feature, start, stop)
     for found in (by_label, by_feature):
         np.testing.assert_allclose(found[start:stop], wanted[start:stop], atol=1e-5)
         assert (outside(found, start, stop) == UNTOUCHED).all()

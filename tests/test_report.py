@@ -9,22 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiment_helpers import of, record
 from neartag.errors import NeartagError
 from neartag.experiments import details, draw, html, markdown, report
 from neartag.experiments.blocks import Figure, Number, Series, Table, Text
-from neartag.experiments.plan import Cell, Plan
-from neartag.experiments.results import Record, Results
-
-
-def record(experiment, data, method, seed, measured, **more):
-    options = tuple(more.pop("options", {}).items())
-    return Record(
-        Cell(experiment, data, method, seed, options), measured, machine="a machine", date="2020-01-02", **more
-    )
-
-
-def of(*records, plan=None):
-    return Results({each.cell: each for each in records}, plan or Plan())
+from neartag.experiments.plan import Plan
 
 
 def some_results():

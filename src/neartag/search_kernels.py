@@ -255,6 +255,27 @@ def shares(near, sharpness, out, start, stop):  # noqa: ANN001, ANN201
             out[i, v] /= total if total > 0.0 else 1.0
 
 
+@kernel(types.int64(ID, types.float64, POINTER, COUNT, ID[::1], types.float64[::1]))
+def place_label(label, value, frequency, filled, ids, scores):  # noqa: ANN001, ANN201
+    """Put a label into a list of the best; ties to the more frequent, then to the lower id. Returns how many it has."""
+    wanted = ids.shape[0]
+    slot = filled
+    while slot > 0:
+        other, ahead = ids[slot - 1], scores[slot - 1]
+        often, as_often = frequency[label] > frequency[other], frequency[label] == frequency[other]
+        if not (value > ahead or (value == ahead and (often or (as_often and label < other)))):
+            break
+        if slot < wanted:
+            scores[slot] = ahead
+            ids[slot] = other
+        slot -= 1
+    if slot == wanted:
+        return filled
+    scores[slot] = value
+    ids[slot] = label
+    return min(filled + 1, wanted)
+
+
 @kernel(
     types.void(
         POINTER,
@@ -294,27 +315,7 @@ def vote_top(indptr, indices, voters, weights, frequency, score, touched, out_id
             label = touched[t]
             value = score[label]
             score[label] = 0.0
-            slot = filled if filled < wanted else wanted
-            while slot > 0:
-                other = out_ids[i, slot - 1]
-                ahead = out_scores[i, slot - 1]
-                better = value > ahead or (
-                    value == ahead
-                    and (
-                        frequency[label] > frequency[other] or (frequency[label] == frequency[other] and label < other)
-                    )
-                )
-                if not better:
-                    break
-                if slot < wanted:
-                    out_scores[i, slot] = ahead
-                    out_ids[i, slot] = other
-                slot -= 1
-            if slot < wanted:
-                out_scores[i, slot] = value
-                out_ids[i, slot] = label
-                if filled < wanted:
-                    filled += 1
+            filled = place_label(label, value, frequency, filled, out_ids[i], out_scores[i])
         for slot in range(filled, wanted):
             out_ids[i, slot] = -1
             out_scores[i, slot] = 0.0

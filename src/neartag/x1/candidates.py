@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.rows import Rows, parts
 from neartag.threads import run_pieces
-from neartag.x1 import refine_kernels
+from neartag.x1 import candidate_kernels
 from neartag.x1.feature_vote import LOOSE, SHARPNESS, FeatureIndex
 from neartag.x1.means import Means
 from neartag.x1.vote import voter_weights
@@ -96,7 +96,7 @@ def find(
     mine = parts(own)[:2] if own is not None else (np.zeros(m + 1, np.int64), np.empty(0, np.int32))
     rows = parts(X if sparse.issparse(X) else csr_matrix(X))
     arguments = (*rows, *parts(Y)[:2], *near, *alike, *means.arrays, means.lengths, *mine, size, labels, told)
-    run_pieces(lambda start, stop: refine_kernels.candidates(*arguments, start, stop), m, threads, least=256)
+    run_pieces(lambda start, stop: candidate_kernels.candidates(*arguments, start, stop), m, threads, least=256)
     return Candidates(labels, told)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neartag.threads import run_blocks, sum_blocks
-from neartag.x1 import refine_kernels
+from neartag.x1 import mixture_kernels
 
 # Knots of the functions of one variable, and on each side of those of two.
 FINE, COARSE = 8, 4
@@ -37,7 +37,7 @@ class Mixture:
         """Return the log-odds (m,) that candidates with these parts (m, J) are right."""
         out = np.empty(len(parts))
         arguments = parts, self.fine, self.coarse, self.weights, out
-        run_blocks(lambda start, stop: refine_kernels.mixed(*arguments, start, stop), len(parts), threads)
+        run_blocks(lambda start, stop: mixture_kernels.mixed(*arguments, start, stop), len(parts), threads)
         return out
 
     @classmethod
@@ -62,7 +62,7 @@ class Mixture:
             def part(start: int, stop: int) -> np.ndarray:
                 sums = np.zeros((count + 2, count + 1))  # the Hessian, and the gradient as its last row
                 arguments = parts, right, fine, coarse, weights, sums[-1], sums[:-1]
-                refine_kernels.normal_equations(*arguments, start, stop)
+                mixture_kernels.normal_equations(*arguments, start, stop)
                 return sums
 
             sums = sum_blocks(part, len(parts), threads)

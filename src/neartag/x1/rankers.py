@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.rows import Rows, parts, transpose
 from neartag.threads import run_pieces, run_ranges
-from neartag.x1 import refine_kernels
+from neartag.x1 import ranker_kernels
 
 # A label's machine has settled when the dual's projected gradients differ by no more; passes over its points at most.
 TOLERANCE, ROUNDS = 0.1, 10
@@ -36,10 +36,10 @@ class Rankers:
         rows = parts(X if sparse.issparse(X) else csr_matrix(X))
         if self.by_feature:
             arguments = (*rows, *self._turned, self.bias, labels, out)
-            run_ranges(refine_kernels.margins_by_feature, len(labels), threads, *arguments)
+            run_ranges(ranker_kernels.margins_by_feature, len(labels), threads, *arguments)
         else:
             arguments = (*rows, *self._straight, self.bias, self.weights.shape[1], labels, out)
-            run_ranges(refine_kernels.margins_by_label, len(labels), threads, *arguments)
+            run_ranges(ranker_kernels.margins_by_label, len(labels), threads, *arguments)
         return out
 
     def arranged(self, X: Rows, labels: np.ndarray) -> Rankers:
@@ -105,7 +105,7 @@ def train(X: Rows, Y: csr_matrix, wrong: csr_matrix, cost: float, least: float, 
     def part(start: int, stop: int) -> None:
         room = int(np.minimum(np.diff(entries[start : stop + 1]), d).sum())
         places, values = np.empty(room, np.int32), np.empty(room, np.float32)
-        many = refine_kernels.dual_descent(
+        many = ranker_kernels.dual_descent(
             indptr, indices, data, squares, pointer, rows, positives, cost, TOLERANCE, ROUNDS, least, d,
             bias, written, places, values, start, stop,
         )  # fmt: skip

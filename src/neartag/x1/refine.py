@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.rows import DENSE_SHARE, Rows
 from neartag.threads import run_ranges
-from neartag.x1 import candidates, rankers, refine_kernels
+from neartag.x1 import candidate_kernels, candidates, rankers
 from neartag.x1.candidates import Candidates, Voters, hard_negatives, size_for
 from neartag.x1.means import Means
 from neartag.x1.mixture import Mixture
@@ -99,7 +99,7 @@ def best(
     """Return the k best of each row's candidates (m, k), and their scores; ties as in a vote."""
     found, probabilities = np.empty((len(labels), k), np.int32), np.empty((len(labels), k))
     arguments = labels, scores, frequency, found, probabilities
-    run_ranges(refine_kernels.best_candidates, len(labels), threads, *arguments)
+    run_ranges(candidate_kernels.best_candidates, len(labels), threads, *arguments)
     return found, probabilities
 
 

@@ -1,0 +1,191 @@
+"""The numba kernels of candidates: who they are, what speaks for them, and the best of them.
+
+As in `kernels`, each works on the rows start…stop, releases the GIL and is held in a test against plain numpy lines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel, read
+from neartag.search_kernels import place_label
+
+DOUBLE = types.float64
+VOTERS = read(ID, 2)
+WEIGHTS = read(DOUBLE, 2)  # (m, voters)
+
+
+@kernel(types.int64(COUNT, FLOAT[::1], ID[::1], COUNT, ID[::1], FLOAT[::1], ID[::1], COUNT))
+def _offer(wanted, score, touched, count, best, values, chosen, many):  # noqa: ANN001
+    """Add the `wanted` best of the touched labels to the `many` chosen ones; returns how many are chosen then.
+
+    Ties go to the lower id. `best` and `values` are scratch of `wanted` entries or more.
+    """
+    filled = 0
+    for t in range(count):
+        label = touched[t]
+        value = score[label]
+        if value <= 0.0:
+            continue
+        if filled == wanted:
+            last = wanted - 1
+            if value < values[last] or (value == values[last] and label > best[last]):
+                continue
+        slot = filled if filled < wanted else wanted - 1
+        while slot > 0 and (values[slot - 1] < value or (values[slot - 1] == value and best[slot - 1] > label)):
+            values[slot] = values[slot - 1]
+            best[slot] = best[slot - 1]
+            slot -= 1
+        values[slot] = value
+        best[slot] = label
+        filled = min(filled + 1, wanted)
+    for place in range(filled):
+        label = best[place]
+        known = False
+        for c in range(many):
+            if chosen[c] == label:
+                known = True
+                break
+        if not known:
+            chosen[many] = label
+            many += 1
+    return many
+
+
+@kernel(types.int64(POINTER, IDS, VOTERS, WEIGHTS, COUNT, FLOAT[::1], types.boolean[::1], ID[::1]))
+def _votes(indptr, indices, voters, weights, i, score, noted, touched):  # noqa: ANN001
+    """Sum the votes on row i into `score`; returns how many labels have any, noted, and listed in `touched`."""
+    count = 0
+    for v in range(voters.shape[1]):
+        row, weight = voters[i, v], weights[i, v]
+        if row < 0 or weight <= 0.0:
+            continue
+        for p in range(indptr[row], indptr[row + 1]):
+            label = indices[p]
+            if not noted[label]:
+                noted[label] = True
+                touched[count] = label
+                count += 1
+            score[label] += weight
+    return count
+
+
+@kernel(types.boolean(IDS, COUNT, COUNT, ID))
+def _has(indices, start, stop, wanted):  # noqa: ANN001
+    """Say whether a number is among rising ones."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if indices[middle] < wanted:
+            start = middle + 1
+        elif indices[middle] > wanted:
+            stop = middle
+        else:
+            return True
+    return False
+
+
+@kernel(
+    types.void(
+        *SPARSE,  # the points' features
+        POINTER,
+        IDS,  # the labels of training points
+        VOTERS,
+        WEIGHTS,  # who votes by embedding
+        VOTERS,
+        WEIGHTS,  # who votes by features
+        *SPARSE,  # features → labels: the mean feature vectors, of unit length
+        VALUES,  # (L,) the lengths that the sums had before
+        POINTER,
+        IDS,  # each point's own labels, to be left out of their means; empty rows: none
+        COUNT,
+        ID[:, ::1],
+        FLOAT[:, :, ::1],
+        COUNT,
+        COUNT,
+    )
+)
+def candidates(  # noqa: ANN201
+    indptr,  # noqa: ANN001
+    indices,  # noqa: ANN001
+    data,  # noqa: ANN001
+    y_indptr,  # noqa: ANN001
+    y_indices,  # noqa: ANN001
+    near,  # noqa: ANN001
+    near_weights,  # noqa: ANN001
+    alike,  # noqa: ANN001
+    alike_weights,  # noqa: ANN001
+    c_indptr,  # noqa: ANN001
+    c_indices,  # noqa: ANN001
+    c_data,  # noqa: ANN001
+    lengths,  # noqa: ANN001
+    own_indptr,  # noqa: ANN001
+    own_indices,  # noqa: ANN001
+    wanted,  # noqa: ANN001
+    out_labels,  # noqa: ANN001
+    out_parts,  # noqa: ANN001
+    start,  # noqa: ANN001
+    stop,  # noqa: ANN001
+):
+    """The labels that either vote or the means put among their `wanted` best, and what each of the three says of them.
+
+    out_labels (m, room) is filled from the left, −1 behind; out_parts (m, room, 3).
+    """
+    labels, room = lengths.shape[0], out_labels.shape[1]
+    first, second, third = np.zeros(labels, np.float32), np.zeros(labels, np.float32), np.zeros(labels, np.float32)
+    touched, noted = np.empty((3, labels), np.int32), np.zeros((3, labels), np.bool_)
+    best, values = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
+    chosen = np.empty(3 * wanted, np.int32)
+    for i in range(start, stop):
+        by_near = _votes(y_indptr, y_indices, near, near_weights, i, first, noted[0], touched[0])
+        by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, noted[1], touched[1])
+        by_mean = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            feature, value = indices[p], data[p]
+            for q in range(c_indptr[feature], c_indptr[feature + 1]):
+                label = c_indices[q]
+                if not noted[2, label]:
+                    noted[2, label] = True
+                    touched[2, by_mean] = label
+                    by_mean += 1
+                third[label] += value * c_data[q]
+        for p in range(own_indptr[i], own_indptr[i + 1]):  # the point leaves the sums that it is in
+            label = own_indices[p]
+            kept = np.float32(0.0)  # its part of the entries that are kept of the sum
+            for q in range(indptr[i], indptr[i + 1]):
+                if _has(c_indices, c_indptr[indices[q]], c_indptr[indices[q] + 1], label):
+                    kept += data[q] * data[q]
+            inner = third[label] * lengths[label]
+            rest = lengths[label] * lengths[label] - 2 * inner + kept
+            third[label] = max((inner - kept) / np.sqrt(rest), 0.0) if rest > 1e-3 else 0.0
+        many = _offer(wanted, first, touched[0], by_near, best, values, chosen, 0)
+        many = _offer(wanted, second, touched[1], by_alike, best, values, chosen, many)
+        many = _offer(wanted, third, touched[2], by_mean, best, values, chosen, many)
+        for c in range(room):
+            if c < many:
+                label = chosen[c]
+                out_labels[i, c] = label
+                out_parts[i, c, 0] = first[label]
+                out_parts[i, c, 1] = second[label]
+                out_parts[i, c, 2] = third[label]
+            else:
+                out_labels[i, c] = -1
+                out_parts[i, c, :] = 0.0
+        for t in range(by_near):
+            first[touched[0, t]], noted[0, touched[0, t]] = 0.0, False
+        for t in range(by_alike):
+            second[touched[1, t]], noted[1, touched[1, t]] = 0.0, False
+        for t in range(by_mean):
+            third[touched[2, t]], noted[2, touched[2, t]] = 0.0, False
+
+
+@kernel(types.void(VOTERS, read(DOUBLE, 2), POINTER, ID[:, ::1], DOUBLE[:, ::1], COUNT, COUNT))
+def best_candidates(labels, scores, frequency, out_labels, out_scores, start, stop):  # noqa: ANN001, ANN201
+    """The best candidates of each row, best first; ties to the more frequent label, then to the lower id."""
+    for i in range(start, stop):
+        filled = 0
+        for c in range(labels.shape[1]):
+            if labels[i, c] >= 0:
+                filled = place_label(labels[i, c], scores[i, c], frequency, filled, out_labels[i], out_scores[i])
+        out_labels[i, filled:] = -1
+        out_scores[i, filled:] = 0.0

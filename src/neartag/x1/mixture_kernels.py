@@ -1,0 +1,94 @@
+"""The numba kernels of the mixture: its terms, its log-odds, and the sums of a step of Newton's.
+
+As in `kernels`, each works on the rows start…stop, releases the GIL and is held in a test against plain numpy lines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from neartag.jit import COUNT, FLOAT, ID, VALUES, kernel, read
+
+DOUBLE = types.float64
+FLAGS = read(types.boolean)
+
+
+@kernel(types.Tuple((COUNT, DOUBLE))(DOUBLE, read(DOUBLE)))
+def _between(value, knots):  # noqa: ANN001
+    """The knot below a value and how far it is on the way to the next one, from 0 to 1."""
+    last = knots.shape[0] - 1
+    if value <= knots[0]:
+        return 0, 0.0
+    if value >= knots[last]:
+        return last - 1, 1.0
+    place = 0
+    while value >= knots[place + 1]:
+        place += 1
+    return place, (value - knots[place]) / (knots[place + 1] - knots[place])
+
+
+@kernel(types.void(VALUES, read(DOUBLE, 2), read(DOUBLE, 2), ID[::1], DOUBLE[::1]))
+def _terms(parts, fine, coarse, places, shares):  # noqa: ANN001
+    """The mixture's terms that a candidate touches, and with what share: see `mixture.Mixture`."""
+    count, knots, corners = parts.shape[0], fine.shape[1], coarse.shape[1]
+    term = 0
+    for j in range(count):
+        place, share = _between(parts[j], fine[j])
+        places[term], shares[term] = j * knots + place, 1 - share
+        places[term + 1], shares[term + 1] = j * knots + place + 1, share
+        term += 2
+    column, along = _between(parts[count - 1], coarse[count - 1])
+    for j in range(count - 1):
+        row, down = _between(parts[j], coarse[j])
+        corner = count * knots + (j * corners + row) * corners + column
+        places[term], shares[term] = corner, (1 - down) * (1 - along)
+        places[term + 1], shares[term + 1] = corner + 1, (1 - down) * along
+        places[term + 2], shares[term + 2] = corner + corners, down * (1 - along)
+        places[term + 3], shares[term + 3] = corner + corners + 1, down * along
+        term += 4
+
+
+@kernel(types.void(read(FLOAT, 2), read(DOUBLE, 2), read(DOUBLE, 2), read(DOUBLE), DOUBLE[::1], COUNT, COUNT))
+def mixed(parts, fine, coarse, weights, out, start, stop):  # noqa: ANN001, ANN201
+    """The log-odds of each row of parts: the weights of the terms it touches, summed, and the constant behind them."""
+    terms = 2 * parts.shape[1] + 4 * (parts.shape[1] - 1)
+    places, shares = np.empty(terms, np.int32), np.empty(terms)
+    for i in range(start, stop):
+        _terms(parts[i], fine, coarse, places, shares)
+        total = weights[weights.shape[0] - 1]
+        for t in range(terms):
+            total += weights[places[t]] * shares[t]
+        out[i] = total
+
+
+@kernel(
+    types.void(
+        read(FLOAT, 2), FLAGS, read(DOUBLE, 2), read(DOUBLE, 2), read(DOUBLE), DOUBLE[::1], DOUBLE[:, ::1], COUNT, COUNT
+    )
+)
+def normal_equations(parts, right, fine, coarse, weights, gradient, hessian, start, stop):  # noqa: ANN001, ANN201
+    """Add the gradient and the Hessian, its lower triangle, of the rows' logistic loss at these weights.
+
+    The last entry of the gradient, the place of the constant, gets the loss itself: the constant is not learned.
+    """
+    terms = 2 * parts.shape[1] + 4 * (parts.shape[1] - 1)
+    places, shares = np.empty(terms, np.int32), np.empty(terms)
+    last = weights.shape[0] - 1
+    for i in range(start, stop):
+        _terms(parts[i], fine, coarse, places, shares)
+        total = weights[last]
+        for t in range(terms):
+            total += weights[places[t]] * shares[t]
+        signed = -total if right[i] else total
+        gradient[last] += max(signed, 0.0) + np.log1p(np.exp(-abs(signed)))
+        chance = 1 / (1 + np.exp(-total))
+        slope = chance - 1.0 if right[i] else chance
+        curve = chance * (1 - chance)
+        for t in range(terms):
+            if shares[t] == 0.0:
+                continue
+            gradient[places[t]] += slope * shares[t]
+            scaled = curve * shares[t]
+            for u in range(t + 1):  # terms are in rising order
+                hessian[places[t], places[u]] += scaled * shares[u]
