@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest browser-test test-annif lint format bench peers clean
+.PHONY: demo test test-fast test-lowest browser-test test-annif lint format bench peers reproduction clean
 
 demo: $(VENV)/.installed
 	$(BIN)/neartag demo
@@ -32,6 +32,11 @@ bench: $(VENV)/.installed
 peers: .venv-peers/.installed
 	.venv-peers/bin/python benchmarks/peers.py --write $(PEERS)
 
+# The paper's tables and figures into docs/reproduction.md, going on from the results that are kept there (hours).
+# REPRODUCE passes options on: make reproduction REPRODUCE="--only table3 --data bibtex"
+reproduction: $(VENV)/.plot
+	$(BIN)/neartag reproduce --out docs --results docs/reproduction/results $(REPRODUCE)
+
 # The suite on the declared lower bounds, in an environment of its own.
 test-lowest: .venv-lowest/.installed
 	.venv-lowest/bin/python -m pytest -q -m "not slow"
@@ -51,6 +56,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz]"
+	touch $@
+
+$(VENV)/.plot: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[serve,plot]"
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed

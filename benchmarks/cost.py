@@ -29,6 +29,7 @@ from neartag.errors import DataError
 from neartag.rows import as_rows, compact, normalise, own_columns, select_columns
 from neartag.threads import available_cores, hold, run_ranges, tall_times
 from neartag.x1 import admm, neighbours, partition, svp
+from neartag.x1.admm import penalty_for
 from neartag.x1.feature_vote import CANDIDATES, SKIP, FeatureIndex
 from neartag.x1.learner import train_cluster
 from neartag.x1.parameters import DEFAULTS
@@ -486,10 +487,10 @@ def load(name: str):
     if name == SYNTHETIC:
         made = synthetic.make(178_000, 162_000, 32_500, 42, 3.2)
         X = normalise(as_rows(made.X))
-        return X, made.Y, X[:MOST_QUERIES], {**DEFAULTS, "embedding_dim": 50}
+        return X, made.Y, X[:MOST_QUERIES], {**DEFAULTS, "embedding_dim": 50, "l2": penalty_for(X)}
     train, test = registry.load(name, "train"), registry.load(name, "test")
     settings = {**DEFAULTS, **(presets.get(name) if name == "eurlex4k-partial" else {})}
-    settings |= partition.automatic(train.X.shape[0], settings)
+    settings |= {**partition.automatic(train.X.shape[0], settings), "l2": penalty_for(train.X, settings["l2"])}
     return normalise(as_rows(train.X)), train.Y, normalise(as_rows(test.X))[:MOST_QUERIES], settings
 
 

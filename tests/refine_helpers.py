@@ -22,6 +22,8 @@ OPTIONS = {
         "refine_cost": 2.0,
         "refine_least": 0.2,
         "feature_share": 0.5,
+        "feature_search": "near",
+        "vote_search": "exact",
         "precision": "int8",
         "vote_distance": "euclidean",
         "vote_weight": "uniform",

@@ -13,7 +13,8 @@ from neartag.errors import ParameterError
 from neartag.rows import normalise
 from neartag.threads import hold
 from neartag.x1 import admm as module
-from neartag.x1.admm import admm, cheapest_solver, embed, soft_threshold, truncate
+from neartag.x1.admm import PENALTY, PENALTY_DENSE, admm, cheapest_solver, embed, penalty_for, soft_threshold, truncate
+from neartag.x1.classifier import X1Classifier
 from neartag.x1.neighbours import neighbour_graph
 from neartag.x1.svp import svp
 
@@ -283,3 +284,23 @@ def test_truncation_stores_no_zeros():
     assert found.nnz == 3
     assert np.array_equal(found.toarray(), weights)
     assert truncate(0 * weights, 0.5).nnz == 0
+
+
+# ---- the penalty where none is given
+
+
+def test_dense_measurements_of_many_points_get_a_small_penalty():
+    random = np.random.default_rng(0)
+    many, few = random.random((200, 20)), random.random((199, 20))
+    assert penalty_for(many.astype(np.float32)) == penalty_for(csr_matrix(many.astype(np.float32))) == PENALTY_DENSE
+    assert penalty_for(few.astype(np.float32)) == PENALTY
+    words = csr_matrix(many * (random.random((200, 20)) < 0.1), dtype=np.float32)
+    assert penalty_for(words) == penalty_for(words.toarray()) == PENALTY
+
+
+def test_the_classifier_takes_that_penalty_and_says_so():
+    random = np.random.default_rng(0)
+    X, Y = random.random((200, 10)), csr_matrix(random.random((200, 6)) < 0.3, dtype=np.float32)
+    options = {"n_clusters": 1, "embedding_dim": 4, "svp_neighbours": 5}
+    assert X1Classifier(**options).fit(X, Y).model_.settings["l2"] == PENALTY_DENSE
+    assert X1Classifier(**options, l2=0.5).fit(X, Y).model_.settings["l2"] == 0.5

@@ -103,6 +103,29 @@ def test_sparse_top(rows, width, n, wanted, ties, seed):
     assert (outside(values, start, stop) == UNTOUCHED).all()
 
 
+@given(ranges(), st.integers(1, 6), st.integers(1, 12), st.integers(1, 9), st.integers(0, 8), seeds)
+@settings(max_examples=150)
+def test_listed_top(rows, width, n, wanted, many, seed):
+    m, start, stop = rows
+    random = np.random.default_rng(seed)
+    Q, P = random_csr(random, m, width), random_csr(random, n, width)
+    listed = np.array([random.permutation(np.arange(-4, n))[:many] for _ in range(m)]).reshape(m, -1)
+    listed = np.maximum(listed, -1).astype(np.int32)
+    ids, values = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED, np.float32)
+    query = np.zeros(width, np.float32)
+    search_kernels.listed_top(*parts(Q), *parts(P), *frozen(listed), query, ids, values, start, stop)
+    assert not query.any(), "left as it was found"
+    table = (Q @ P.T).toarray()
+    for row in range(start, stop):
+        there = [point for point in listed[row] if point >= 0 and table[row, point] != 0]
+        order = sorted(there, key=lambda point: (-table[row, point], point))[:wanted]
+        np.testing.assert_allclose(values[row, : len(order)], table[row, order], rtol=1e-5)
+        assert set(ids[row, : len(order)].tolist()) <= set(there)
+        assert (ids[row, len(order) :] == -1).all()
+        assert (values[row, len(order) :] == -np.inf).all()
+    assert (outside(ids, start, stop) == -7).all()
+
+
 @given(ranges(), st.integers(1, 300), st.integers(1, 12), st.integers(1, 200), st.booleans(), seeds)
 @settings(max_examples=60)
 def test_row_top_goes_on_where_it_was(rows, columns, wanted, cut, ties, seed):

@@ -48,6 +48,21 @@ def _worth(value, length):  # noqa: ANN001
     return np.float32(value * value / max(length, 1))
 
 
+@kernel(types.void(VALUES, COUNT, COUNT, ID[::1], FLOAT[::1]))
+def _take(row, width, first, ids, values):  # noqa: ANN001
+    """Put what belongs there of a row's first `width` entries, numbered from `first`, into a list of the best."""
+    wanted, filled = ids.shape[0], 0
+    while filled < wanted and ids[filled] >= 0:
+        filled += 1
+    for begin in range(0, width, _GLANCE):
+        end = min(begin + _GLANCE, width)
+        if filled == wanted and _largest(row, begin, end) < values[wanted - 1]:
+            continue
+        for j in range(begin, end):
+            if filled < wanted or row[j] >= values[wanted - 1]:
+                filled = _insert(row[j], first + j, filled, ids, values)
+
+
 @kernel(types.void(MATRIX, COUNT, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
 def row_top(similarities, first, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
     """The largest entries of each row, best first, ties to the lower column; −1 and −inf where the row is shorter.
@@ -55,22 +70,11 @@ def row_top(similarities, first, out_ids, out_values, start, stop):  # noqa: ANN
     The columns are numbered from `first`; 0 begins anew, and a larger one goes on with what an earlier call found in
     the columns before.
     """
-    width, wanted = similarities.shape[1], out_ids.shape[1]
     for i in range(start, stop):
-        row, ids, values = similarities[i], out_ids[i], out_values[i]
         if first == 0:
-            ids[:] = -1
-            values[:] = -np.inf
-        filled = 0
-        while filled < wanted and ids[filled] >= 0:
-            filled += 1
-        for begin in range(0, width, _GLANCE):
-            end = min(begin + _GLANCE, width)
-            if filled == wanted and _largest(row, begin, end) <= values[wanted - 1]:
-                continue
-            for j in range(begin, end):
-                if filled < wanted or row[j] > values[wanted - 1]:
-                    filled = _insert(row[j], first + j, filled, ids, values)
+            out_ids[i] = -1
+            out_values[i] = -np.inf
+        _take(similarities[i], similarities.shape[1], first, out_ids[i], out_values[i])
 
 
 @kernel(types.void(*SPARSE, COUNT, MATRIX, FLOAT[::1]), fastmath=_VECTOR)
@@ -102,6 +106,119 @@ def dense_times_vector(matrix, vector, out, start, stop):  # noqa: ANN001, ANN20
             a += matrix[i, j] * vector[j]
         out[i] = a
         i += 1
+
+
+@kernel(types.void(MATRIX, MATRIX, VALUES, read(ID, 2), POINTER, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
+def cell_top(queries, points, offset, routes, pointer, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+    """The points with the largest product, less their offsets, with each query among those in the cells routes[i].
+
+    The points of cell c are pointer[c]…pointer[c + 1]; those behind the last cell are looked at for every query. Best
+    first, ties to the lower point; −1 and −inf where there are fewer. `offset` is empty where there is none.
+    """
+    cells, n = pointer.shape[0] - 1, points.shape[0]
+    longest = n - pointer[cells]
+    for c in range(cells):
+        longest = max(longest, pointer[c + 1] - pointer[c])
+    products = np.empty(longest, np.float32)
+    for i in range(start, stop):
+        out_ids[i] = -1
+        out_values[i] = -np.inf
+        for probe in range(routes.shape[1] + 1):
+            first, last = pointer[cells], n
+            if probe < routes.shape[1]:
+                first, last = pointer[routes[i, probe]], pointer[routes[i, probe] + 1]
+            dense_times_vector(points[first:last], queries[i], products, 0, last - first)
+            if offset.shape[0] > 0:
+                products[: last - first] -= offset[first:last]
+            _take(products, last - first, first, out_ids[i], out_values[i])
+
+
+@kernel(types.Tuple((COUNT, FLOAT))(IDS, VALUES, POINTER, types.float64, COUNT))
+def _first_look(indices, data, t_indptr, skip, rescoring):  # noqa: ANN001
+    """How many entries of lists a first look at a point takes, and what a feature that is looked at is worth at least.
+
+    −1: nothing is left out, since that would not save half of the work.
+    """
+    work, square = 0, 0.0
+    for p in range(len(indices)):
+        work += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
+        square += data[p] * data[p]
+    if skip <= 0.0 or work <= 2 * rescoring or square <= 0.0:
+        return work, np.float32(-1.0)
+    worth = np.empty(len(indices), np.float32)
+    for p in range(len(indices)):
+        worth[p] = _worth(data[p], t_indptr[indices[p] + 1] - t_indptr[indices[p]])
+    room, least = skip * skip * square, np.float32(-1.0)
+    order = np.argsort(worth)
+    for place in range(len(order)):
+        room -= data[order[place]] * data[order[place]]
+        if room < 0.0:
+            least = worth[order[place]]
+            break
+    left = 0
+    for p in range(len(indices)):
+        if worth[p] >= least:
+            left += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
+    if least < 0.0 or 2 * (left + rescoring) > work:
+        return work, np.float32(-1.0)
+    return left, least
+
+
+@kernel(types.int64(IDS, VALUES, IDS, POINTER, IDS, VALUES, FLOAT[::1], ID[::1], FLOAT[::1]))
+def _score_listed(indices, data, listed, r_indptr, r_indices, r_data, query, ids, values):  # noqa: ANN001
+    """Put the listed rows, −1: none, into a list of the best by their product with a point; returns how many it has.
+
+    Products of zero do not count. `query` (d,) is zeros, and is left so.
+    """
+    for p in range(len(indices)):
+        query[indices[p]] = data[p]
+    filled = 0
+    for t in range(len(listed)):
+        row = listed[t]
+        if row < 0:
+            continue
+        total = np.float32(0.0)
+        for p in range(r_indptr[row], r_indptr[row + 1]):
+            total += query[r_indices[p]] * r_data[p]
+        if total != 0.0:
+            filled = _insert(total, row, filled, ids, values)
+    for p in range(len(indices)):
+        query[indices[p]] = 0.0
+    return filled
+
+
+@kernel(types.void(*SPARSE, *SPARSE, read(ID, 2), FLOAT[::1], ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
+def listed_top(indptr, indices, data, r_indptr, r_indices, r_data, listed, query, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+    """The largest products of each row of Q with the rows of P that are listed for it (m, many), −1: none.
+
+    As in `sparse_top`, which looks at all rows.
+    """
+    for i in range(start, stop):
+        begin, end = indptr[i], indptr[i + 1]
+        out_ids[i] = -1
+        out_values[i] = -np.inf
+        _score_listed(
+            indices[begin:end],
+            data[begin:end],
+            listed[i],
+            r_indptr,
+            r_indices,
+            r_data,
+            query,
+            out_ids[i],
+            out_values[i],
+        )
+
+
+@kernel(types.int64(*SPARSE, POINTER, types.float64, COUNT))
+def search_work(indptr, indices, data, t_indptr, skip, rescoring):  # noqa: ANN001, ANN201
+    """How many entries `sparse_top` would look at for all rows of Q, of lists and of rows that are scored in full."""
+    total = 0
+    for i in range(len(indptr) - 1):
+        part = slice(indptr[i], indptr[i + 1])
+        taken, least = _first_look(indices[part], data[part], t_indptr, skip, rescoring)
+        total += taken + (rescoring if least >= 0.0 else 0)
+    return total
 
 
 @kernel(
@@ -156,32 +273,7 @@ def sparse_top(  # noqa: ANN201
     rescoring = candidates * (r_indptr[n] // max(n, 1))
     for i in range(start, stop):
         begin, end = indptr[i], indptr[i + 1]
-        work, square = 0, 0.0
-        for p in range(begin, end):
-            work += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
-            square += data[p] * data[p]
-        taken, least = work, np.float32(-1.0)
-        if skip > 0.0 and work > 2 * rescoring and square > 0.0:
-            # The features worth less than `least` are left out.
-            worth = np.empty(end - begin, np.float32)
-            for p in range(begin, end):
-                length = t_indptr[indices[p] + 1] - t_indptr[indices[p]]
-                worth[p - begin] = _worth(data[p], length)
-            room = skip * skip * square
-            order = np.argsort(worth)
-            for place in range(len(order)):
-                room -= data[begin + order[place]] * data[begin + order[place]]
-                if room < 0.0:
-                    least = worth[order[place]]
-                    break
-            left = 0
-            for p in range(begin, end):
-                if worth[p - begin] >= least:
-                    left += t_indptr[indices[p] + 1] - t_indptr[indices[p]]
-            if least >= 0.0 and 2 * (left + rescoring) <= work:
-                taken = left
-            else:
-                least = np.float32(-1.0)
+        taken, least = _first_look(indices[begin:end], data[begin:end], t_indptr, skip, rescoring)
         pruned = least >= 0.0
         found_ids = listed_ids if pruned else out_ids[i]
         found = listed if pruned else out_values[i]
@@ -223,18 +315,10 @@ def sparse_top(  # noqa: ANN201
                 if value != 0.0:
                     filled = _insert(value, touched[t], filled, found_ids, found)
         if pruned:
-            for p in range(begin, end):
-                query[indices[p]] = data[p]
-            several, filled = filled, 0
-            for t in range(several):
-                row = listed_ids[t]
-                total = np.float32(0.0)
-                for p in range(r_indptr[row], r_indptr[row + 1]):
-                    total += query[r_indices[p]] * r_data[p]
-                if total != 0.0:
-                    filled = _insert(total, row, filled, out_ids[i], out_values[i])
-            for p in range(begin, end):
-                query[indices[p]] = 0.0
+            point = indices[begin:end], data[begin:end]
+            filled = _score_listed(
+                *point, listed_ids[:filled], r_indptr, r_indices, r_data, query, out_ids[i], out_values[i]
+            )
         for slot in range(filled, wanted):
             out_values[i, slot] = -np.inf
             out_ids[i, slot] = -1

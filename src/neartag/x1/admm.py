@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.errors import ParameterError
 from neartag.factor import cholesky, cholesky_solve
-from neartag.rows import Rows, gram, times, transpose
+from neartag.rows import Rows, gram, is_dense, times, transpose
 from neartag.threads import run_pieces
 
 SOLVERS = ("auto", "primal", "dual", "cg")
@@ -32,6 +32,9 @@ CG_STEPS, CG_TOLERANCE = 60, 1e-4
 PRECONDITION_FROM = 1e-2
 # Columns solved together at least: few enough for several threads, enough for the products to be worth it.
 CG_COLUMNS = 25
+# λ where nothing is known: unit rows of words want a strong one. Dense measurements are much alike, and what tells them
+# apart needs large weights; so many points a feature make up for that.
+PENALTY, PENALTY_DENSE, MANY_A_FEATURE = 1.0, 1e-3, 10
 # With λ = 0 and points alike the system is singular; this much changes no answer that it has.
 SMALLEST_L2 = 1e-10
 # Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
@@ -98,6 +101,14 @@ def admm(
     # After truncation, which moves entries of X W away from zero: as many are to be zeros as α has.
     result.zero_below = _zero_level(times(X, result.weights, threads), int((alpha == 0).sum()))
     return result
+
+
+def penalty_for(X: Rows, given: float | str = "auto") -> float:
+    """Return the L2 penalty given, or the one that serves rows like these (n, d) where that is "auto"."""
+    if not isinstance(given, str):
+        return given
+    n, d = X.shape
+    return PENALTY_DENSE if is_dense(X) and n >= MANY_A_FEATURE * d else PENALTY
 
 
 def soft_threshold(values: np.ndarray, level: float) -> np.ndarray:

@@ -21,8 +21,9 @@ from neartag.rows import Rows, as_rows, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.validation import check_training
 from neartag.x1 import parameters, refine
+from neartag.x1.admm import penalty_for
 from neartag.x1.candidates import Voters
-from neartag.x1.feature_vote import FeatureIndex
+from neartag.x1.feature_vote import LOOSE, MOST_WORK, FeatureIndex
 from neartag.x1.held_out import CHOICES, PART, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us, voters
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
@@ -56,7 +57,7 @@ class X1Classifier(LabelClassifier):
         svp_step: float = 1.5,
         svp_max_iter: int = 10,
         svp_tol: float = 1e-3,
-        l2: float = 1.0,
+        l2: float | str = "auto",
         l1: float = 0.0,
         rho: float = 1.0,
         admm_max_iter: int = 200,
@@ -65,9 +66,11 @@ class X1Classifier(LabelClassifier):
         precision: str = "float32",
         vote_neighbours: int | str = "auto",
         vote_distance: str = "cosine",
+        vote_search: str = "auto",
         vote_weight: str = "similarity",
         vote_sharpness: float = 20.0,
         feature_share: float | str = "auto",
+        feature_search: str = "auto",
         refine: bool = False,
         refine_candidates: int | str = "auto",
         refine_cost: float | str = "auto",
@@ -98,9 +101,11 @@ class X1Classifier(LabelClassifier):
         self.precision = precision
         self.vote_neighbours = vote_neighbours
         self.vote_distance = vote_distance
+        self.vote_search = vote_search
         self.vote_weight = vote_weight
         self.vote_sharpness = vote_sharpness
         self.feature_share = feature_share
+        self.feature_search = feature_search
         self.refine = refine
         self.refine_candidates = refine_candidates
         self.refine_cost = refine_cost
@@ -121,6 +126,7 @@ class X1Classifier(LabelClassifier):
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
         settings.update(automatic(rows.shape[0], settings))
+        settings["l2"] = penalty_for(rows, settings["l2"])
         machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])
         settings = {name: value for name, value in settings.items() if name not in MACHINE}
         progress = shown(progress)
@@ -158,6 +164,8 @@ def _trained(
     """Return the model, how it votes chosen on held-out points if left to us, and, if asked, their answers."""
     if settings["refine"]:
         settings.update(refine.automatic(rows, settings))
+    elif settings["vote_search"] == "auto":
+        settings["vote_search"] = "exact"
     n, names = rows.shape[0], left_to_us(settings)
     settings.update({name: CHOICES[name][0] for name in names})
     wanted = names or ask or settings["refine"]
@@ -174,8 +182,13 @@ def _trained(
         again = len(held) > PART * n
     what = "trying on held-out points" if again else "training"
     learners = train(rows, Y, settings, machine, progress, held, what)
+    if settings["vote_search"] == "cells":
+        learners = [learner.celled(machine.jobs) for learner in learners]
     settings["n_learners"] = len(learners)
     index = FeatureIndex.of(rows) if settings["feature_share"] > 0 else None
+    try_near = settings["feature_search"] == "auto" and settings["refine"]
+    if settings["feature_search"] == "auto":
+        settings["feature_search"] = "all"
     model = X1Model(settings, int(rows.shape[1]), Y, learners, index)
     if len(held):
         if names:
@@ -185,7 +198,10 @@ def _trained(
         if ask or settings["refine"]:
             near, alike = voters(model, rows, held, machine.jobs)
         if settings["refine"]:
-            learned = _refined(model, rows, held, near, alike, machine, progress)
+            listed = None
+            if try_near and model.index is not None and model.index.work(rows[held], model.count, LOOSE) > MOST_WORK:
+                _, listed = voters(model.adjusted({"feature_search": "near"}), rows, held, machine.jobs)
+            learned = _refined(model, rows, held, near, alike, listed, machine, progress)
             settings.update(learned.settings)
             model.refinement = learned.refinement
             if ask:
@@ -199,6 +215,8 @@ def _trained(
         else:
             distance = settings["vote_distance"]
             model.learners = [learner.joined_by(rows[held], held, distance, machine.jobs) for learner in learners]
+        if settings["vote_search"] == "cells":
+            model.learners = [learner.celled(machine.jobs) for learner in model.learners]
     model.learners = [rounded(learner, settings["precision"]) for learner in model.learners]
     return model, answered
 
@@ -209,12 +227,13 @@ def _refined(
     held: np.ndarray,
     near: Voters,
     alike: Voters,
+    listed: Voters | None,
     machine: Machine,
     progress: Progress,
 ) -> refine.Learned:
     with progress:
-        progress.start(refine.steps(model.settings), "refining")
-        arguments = rows, model.Y, held, near, alike, model.settings, machine.jobs
+        progress.start(refine.STEPS, "refining")
+        arguments = rows, model.Y, held, near, alike, listed, model.settings, machine.jobs
         return refine.learn(*arguments, progress.advance)
 
 

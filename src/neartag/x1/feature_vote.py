@@ -23,6 +23,10 @@ SHARPNESS = 10.0
 # saves work, and so many rows for each one wanted are then scored in full. Measured on EUR-Lex: an eighth of the work,
 # 99.9% of the same neighbours, the same P@k; where features are alike (BibTeX) nothing is saved and all is looked at.
 SKIP, CANDIDATES = 0.3, 4
+# Where neighbours by features are looked for among those by embedding only, so many of these for each one wanted.
+AMONG = 3
+# That is tried, where votes only propose, when a search everywhere would look at more entries than this for a point.
+MOST_WORK = 15_000
 # The share where votes only propose: half to a quarter of the work on texts, and the same figures.
 LOOSE = 0.6
 
@@ -59,41 +63,92 @@ class FeatureIndex:
         shape = len(indptr) - 1, self.postings.shape[0]
         return sparse.csr_matrix((data, indices, indptr), shape=shape)[points]
 
-    def find(self, X: Rows, count: int, threads: int, skip: float = SKIP) -> tuple[np.ndarray, np.ndarray]:
+    def find(
+        self, X: Rows, count: int, threads: int, skip: float = SKIP, listed: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the training rows with the largest cosine to each row of X, and the cosines (m, count), best first.
 
-        Frequent features with at most the share `skip` of a row's length may be left out of the first look.
+        Frequent features with at most the share `skip` of a row's length may be left out of the first look. Given lists
+        of training rows (m, many), −1: none, only those listed for a row are looked at. Who shares nothing with a point
+        is never found: −1 and −inf where there are fewer.
         """
-        if not sparse.issparse(self.postings):
-            with hold():
+        if sparse.issparse(self.postings):
+            queries = parts(X if sparse.issparse(X) else sparse.csr_matrix(X))
+            return self.find_sparse(queries, count, threads, skip, listed)
+        with hold():
+            if listed is None:
                 ids, cosines = nearest(dense(X), self.postings, count, threads)
-            # As in the sparse index: who shares nothing with a point does not vote on it.
-            ids[cosines == 0], cosines[cosines == 0] = -1, -np.inf
-            return ids, cosines
-        return self.find_sparse(parts(X if sparse.issparse(X) else sparse.csr_matrix(X)), count, threads, skip)
+            else:
+                ids, cosines = _among(dense(X), self.postings, listed, count)
+        ids[cosines == 0], cosines[cosines == 0] = -1, -np.inf
+        return ids, cosines
 
     def find_sparse(
-        self, queries: tuple[np.ndarray, np.ndarray, np.ndarray], count: int, threads: int, skip: float = SKIP
+        self,
+        queries: tuple[np.ndarray, np.ndarray, np.ndarray],
+        count: int,
+        threads: int,
+        skip: float = SKIP,
+        listed: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the same for the three arrays of a CSR matrix."""
         m, (d, n) = len(queries[0]) - 1, self.postings.shape
         ids = np.empty((m, count), np.int32)
         cosines = np.empty((m, count), np.float32)
-        arguments = (*queries, *self.arrays, skip, CANDIDATES * count)
 
-        def part(start: int, stop: int) -> None:
+        def everywhere(start: int, stop: int) -> None:
             scratch = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
-            search_kernels.sparse_top(*arguments, *scratch, ids, cosines, start, stop)
+            arguments = *queries, *self.arrays, skip, CANDIDATES * count, *scratch
+            search_kernels.sparse_top(*arguments, ids, cosines, start, stop)
 
-        run_ranges(part, m, threads, work=queries[0])
+        def among(start: int, stop: int) -> None:
+            arguments = *queries, *self.arrays[3:], listed, np.zeros(d, np.float32)
+            search_kernels.listed_top(*arguments, ids, cosines, start, stop)
+
+        run_ranges(everywhere if listed is None else among, m, threads, work=queries[0])
         return ids, cosines
 
     def find_one(
-        self, point: tuple[np.ndarray, np.ndarray, np.ndarray], count: int, skip: float = SKIP
+        self,
+        point: tuple[np.ndarray, np.ndarray, np.ndarray],
+        count: int,
+        skip: float = SKIP,
+        listed: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the same for one row of unit length, (1, count)."""
         if sparse.issparse(self.postings):
-            return self.find_sparse(point, count, 1, skip)
+            return self.find_sparse(point, count, 1, skip, listed)
         row = np.zeros((1, self.postings.shape[1]), np.float32)
         row[0, point[1]] = point[2]
-        return self.find(row, count, 1)
+        return self.find(row, count, 1, skip, listed)
+
+    def work(self, X: Rows, count: int, skip: float) -> float:
+        """Return how many entries a search everywhere looks at for a row of X, on average."""
+        if sparse.issparse(self.postings):
+            pointer, n = self.arrays[0], self.postings.shape[1]
+        else:  # counted alike, so that dense and sparse rows of the same numbers are treated alike
+            pointer, n = np.concatenate([[0], np.cumsum(np.count_nonzero(self.postings, axis=0))]), len(self.postings)
+        rescoring = CANDIDATES * count * (int(pointer[-1]) // max(n, 1))
+        queries = parts(sparse.csr_matrix(X))
+        return search_kernels.search_work(*queries, pointer, skip, rescoring) / max(1, X.shape[0])
+
+
+def united(lists: list[np.ndarray]) -> np.ndarray:
+    """Return several lists of row numbers for each point (m, each) as one; of those that are there twice, one is −1."""
+    if len(lists) == 1:
+        return lists[0]
+    rows = np.sort(np.hstack(lists), axis=1)
+    rows[:, 1:][rows[:, 1:] == rows[:, :-1]] = -1
+    return rows
+
+
+def _among(queries: np.ndarray, points: np.ndarray, listed: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same as `nearest`, of the points that are listed for each query."""
+    ids = np.full((len(queries), count), -1, np.int32)
+    products = np.full((len(queries), count), -np.inf, np.float32)
+    for i, query in enumerate(queries):
+        own = listed[i][listed[i] >= 0]
+        found = points[own] @ query
+        order = np.lexsort((own, -found))[:count]
+        ids[i, : len(order)], products[i, : len(order)] = own[order], found[order]
+    return ids, products

@@ -15,7 +15,7 @@ import numpy as np
 from neartag.metrics import evaluate
 from neartag.rows import Rows
 from neartag.x1.candidates import Voters, nobody
-from neartag.x1.feature_vote import SHARPNESS
+from neartag.x1.feature_vote import AMONG, SHARPNESS, united
 from neartag.x1.model import X1Model
 from neartag.x1.vote import vote, voter_weights
 
@@ -93,12 +93,11 @@ def voters(model: X1Model, X: Rows, held: np.ndarray, threads: int) -> tuple[Vot
     The held-out points are in the model's index and labels, but in none of its clusters; none votes.
     """
     rows = X[held]
-    alike = nobody(len(held))
-    if model.feature_share > 0:
-        ids, cosines = _others(model, rows, held, model.count, threads)
-        kind = model.settings["vote_weight"]
-        alike = ids, voter_weights(np.ascontiguousarray(cosines), kind, SHARPNESS)
-    return model.near(rows, threads), alike
+    near = model.near(model.learner_neighbours(rows, model.count, threads))
+    if model.feature_share == 0:
+        return near, nobody(len(held))
+    ids, cosines = _others(model, rows, held, model.count, threads)
+    return near, model.alike(ids, np.ascontiguousarray(cosines))
 
 
 def answers(model: X1Model, held: np.ndarray, near: Voters, alike: Voters, k: int, threads: int) -> HeldOut:
@@ -114,13 +113,16 @@ def answers(model: X1Model, held: np.ndarray, near: Voters, alike: Voters, k: in
 def _others(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest points by features, and their cosines, among those not held out."""
     assert model.index is not None
+    if model.settings["feature_search"] == "near":  # who is in no cluster is not found by embedding
+        lists = model.learner_neighbours(rows, min(AMONG * count, model.n_points), threads)
+        return model.index.find(rows, count, threads, listed=united([ids for ids, _ in lists]))
     found, cosines = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)
-    nobody = np.zeros(model.n_points + 1, bool)  # −1, nobody, is the last
-    nobody[held], nobody[-1] = True, True
-    order = np.argsort(nobody[found], axis=1, kind="stable")[:, :count]  # the others first, best first as before
+    absent = np.zeros(model.n_points + 1, bool)  # −1, nobody, is the last
+    absent[held], absent[-1] = True, True
+    order = np.argsort(absent[found], axis=1, kind="stable")[:, :count]  # the others first, best first as before
     found, cosines = np.take_along_axis(found, order, axis=1), np.take_along_axis(cosines, order, axis=1)
-    cosines[nobody[found]] = -np.inf
-    found[nobody[found]] = -1
+    cosines[absent[found]] = -np.inf
+    found[absent[found]] = -1
     return found, cosines
 
 

@@ -13,7 +13,8 @@ from scipy.sparse import csr_matrix
 from neartag import search_kernels
 from neartag.rows import Rows, compact, normalise, own_columns, select_columns
 from neartag.threads import hold, run_ranges
-from neartag.x1.admm import admm, embed
+from neartag.x1.admm import admm, embed, penalty_for
+from neartag.x1.cells import Cells, cells_of
 from neartag.x1.neighbours import neighbour_graph
 from neartag.x1.partition import Partition, partition, route
 from neartag.x1.svp import svp
@@ -33,6 +34,7 @@ class Cluster:
     zero_below: float = 0.0
     features: np.ndarray | None = None  # (features,) int32, rising: which ones the members have; None: all d
     history: np.ndarray = field(default_factory=lambda: np.empty(0))  # SVP's objective a step, as a share of its start
+    cells: Cells | None = None  # the members' order, where a search need not look at all of them
 
     @cached_property
     def half_squares(self) -> np.ndarray:
@@ -52,15 +54,25 @@ class Cluster:
         known = select_columns(X, self.features)
         embedded = embed(known, self.weights, self.zero_below, threads)  # (m, dim)
         squares = np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64)
-        if distance == "euclidean":
-            ids, near = nearest(embedded, self.points, count, threads, offset=self.half_squares)
-            near += (1 - squares / 2)[:, None].astype(np.float32)
+        queries = embedded if distance == "euclidean" else normalise(embedded)
+        offset = self.half_squares if distance == "euclidean" else None
+        if self.cells is None:
+            ids, near = nearest(queries, self.points, count, threads, offset=offset)
         else:
-            ids, near = nearest(normalise(embedded), self.points, count, threads)
+            ids, near = self.cells.nearest(queries, self.points, count, threads, offset=offset)
+        if distance == "euclidean":
+            near += (1 - squares / 2)[:, None].astype(np.float32)
         # A point that the regressors send to zero is near nobody: no vote is better than an arbitrary one.
         lost = squares == 0
         ids[lost], near[lost] = -1, -np.inf
         return self.rows_of(ids), near, np.sqrt(squares).astype(np.float32)
+
+    def celled(self, threads: int) -> Cluster:
+        """Return the cluster with its members in cells, where these are enough for that to pay."""
+        cells, order = cells_of(self.points, threads)
+        if cells is None:
+            return replace(self, cells=None)
+        return replace(self, members=self.members[order], points=self.points[order], cells=cells)
 
     def rows_of(self, places: np.ndarray) -> np.ndarray:
         """Return the training rows of members given by their places; −1 stays."""
@@ -104,6 +116,11 @@ class Learner:
         chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
         return chosen, np.take_along_axis(near.reshape(m, -1), order, axis=1)
 
+    def celled(self, threads: int) -> Learner:
+        """Return the learner with the points of its large clusters in cells."""
+        with hold():
+            return Learner(self.centroids, [cluster.celled(threads) for cluster in self.clusters])
+
     def joined_by(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:
         """Return the learner with more points in its clusters: unit rows X, whose numbers are `members`.
 
@@ -127,6 +144,8 @@ class Learner:
                     members=np.concatenate([cluster.members, members[rows].astype(np.int32)]),
                     points=np.concatenate([cluster.points, points]),
                 )
+                if cluster.cells is not None and cluster.cells.outgrown(len(cluster.members)):
+                    cluster = cluster.celled(threads)
             clusters.append(cluster)
         return Learner(self.centroids, clusters)
 
@@ -185,7 +204,7 @@ def train_cluster(
         regression = admm(
             X,
             embedding.points,
-            l2=settings["l2"],
+            l2=penalty_for(X, settings["l2"]),
             l1=settings["l1"],
             rho=settings["rho"],
             max_iter=settings["admm_max_iter"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,7 +18,8 @@ from neartag.threads import hold, resolve_jobs
 from neartag.validation import check_count, check_features
 from neartag.x1 import refine_state
 from neartag.x1.candidates import Voters, nobody
-from neartag.x1.feature_vote import LOOSE, SHARPNESS, SKIP, FeatureIndex
+from neartag.x1.cells import Cells
+from neartag.x1.feature_vote import AMONG, LOOSE, SHARPNESS, SKIP, FeatureIndex, united
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.refine import Refinement, best
 from neartag.x1.single import SinglePoint
@@ -28,6 +30,8 @@ from neartag.x1.vote import vote, voter_weights
 SPARSE_SHARE = 0.5
 # Rows answered at once, which bounds the memory of voters and scores.
 BATCH = 8192
+
+Lists = list[tuple[np.ndarray, np.ndarray]]  # of each learner: row numbers and how near they are (m, count)
 
 
 @dataclass(repr=False)
@@ -72,6 +76,12 @@ class X1Model:
     def count(self) -> int:
         """Neighbours that each voter asks: no more than there are points."""
         return min(int(self.settings["vote_neighbours"]), max(self.n_points, 1))
+
+    @property
+    def looked_at(self) -> int:
+        """Neighbours looked for by embedding: more than vote, where those by features are found among them."""
+        near = self.feature_share > 0 and self.settings["feature_search"] == "near"
+        return min(AMONG * self.count, max(self.n_points, 1)) if near else self.count
 
     @property
     def skip(self) -> float:
@@ -197,6 +207,8 @@ class X1Model:
                 put_rows(arrays, f"{c}.points", points, precision)
                 arrays[f"{c}.history"] = cluster.history
                 put_rows(arrays, f"{c}.weights", cluster.weights, precision)
+                if cluster.cells is not None:
+                    arrays[f"{c}.centres"], arrays[f"{c}.pointer"] = cluster.cells.centres, cluster.cells.pointer
                 if cluster.features is not None:
                     arrays[f"{c}.features"] = cluster.features
             parts[f"learner-{number:03d}"] = arrays
@@ -226,6 +238,7 @@ class X1Model:
                     zero_below=float(zero_below),
                     features=arrays.get(f"{c}.features"),
                     history=arrays[f"{c}.history"],
+                    cells=Cells(arrays[f"{c}.centres"], arrays[f"{c}.pointer"]) if f"{c}.centres" in arrays else None,
                 )
                 for c, zero_below in enumerate(arrays["zero_below"])
             ]
@@ -241,20 +254,36 @@ class X1Model:
 
     def voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return who votes on each unit row and with what share (m, voters)."""
-        return self.together(self.near(rows, threads), self.alike(rows, threads))
+        return self.together(*self.both(rows, threads))
 
-    def near(self, rows: Rows, threads: int) -> Voters:
-        """Return who votes on each unit row by embedding, with shares that sum to 1."""
-        kind, sharpness = self.settings["vote_weight"], self.settings["vote_sharpness"]
-        lists = self.learner_neighbours(rows, self.count, threads)
-        shares = [voter_weights(near, kind, sharpness) / len(lists) for _, near in lists]
-        return np.hstack([ids for ids, _ in lists]), np.hstack(shares)
+    def both(self, rows: Rows, threads: int) -> tuple[Voters, Voters]:
+        """Return who votes on each unit row by embedding and who by features, each kind's shares 1 in all."""
+        lists = self.learner_neighbours(rows, self.looked_at, threads)
+        return self.elected(lists, lambda index, among: index.find(rows, self.count, threads, self.skip, among))
 
-    def alike(self, rows: Rows, threads: int) -> Voters:
-        """Return who votes on each unit row by features, with shares that sum to 1; nobody where these have no vote."""
+    def elected(
+        self, lists: Lists, search: Callable[[FeatureIndex, np.ndarray | None], tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[Voters, Voters]:
+        """Return the same from each learner's neighbours; `search` finds those by features, among some or everywhere.
+
+        Nobody votes by features where these have no share.
+        """
+        near = self.near(lists)
         if self.feature_share == 0 or self.index is None:
-            return nobody(rows.shape[0])
-        ids, cosines = self.index.find(rows, self.count, threads, self.skip)
+            return near, nobody(len(near[0]))
+        among = united([ids for ids, _ in lists]) if self.settings["feature_search"] == "near" else None
+        return near, self.alike(*search(self.index, among))
+
+    def near(self, lists: Lists) -> Voters:
+        """Return who votes by embedding, from each learner's neighbours and how near they are."""
+        kind, sharpness = self.settings["vote_weight"], self.settings["vote_sharpness"]
+        shares = [voter_weights(_cut(near, self.count), kind, sharpness) / len(lists) for _, near in lists]
+        if len(lists) == 1:
+            return _cut(lists[0][0], self.count), shares[0]
+        return np.hstack([ids[:, : self.count] for ids, _ in lists]), np.hstack(shares)
+
+    def alike(self, ids: np.ndarray, cosines: np.ndarray) -> Voters:
+        """Return who votes by features, from the neighbours by them and their cosines."""
         return ids, voter_weights(cosines, self.settings["vote_weight"], SHARPNESS)
 
     def together(self, near: Voters, alike: Voters) -> Voters:
@@ -267,8 +296,7 @@ class X1Model:
     def refined(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates of each unit row and their probabilities (m, room); −1 where there are fewer."""
         assert self.refinement is not None
-        voters = self.near(rows, threads), self.alike(rows, threads)
-        found = self.refinement.candidates(rows, self.Y, *voters, self.frequency, threads)
+        found = self.refinement.candidates(rows, self.Y, *self.both(rows, threads), self.frequency, threads)
         return found.labels, self.refinement.scores(rows, found, self.frequency, threads)
 
     def weighed(self, X: object, label: int) -> tuple[np.ndarray, np.ndarray]:
@@ -283,7 +311,7 @@ class X1Model:
                 return rankers.weighed(row, label)
         return np.empty(0, np.int32), np.empty(0, np.float32)
 
-    def learner_neighbours(self, rows: Rows, count: int, threads: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def learner_neighbours(self, rows: Rows, count: int, threads: int) -> Lists:
         """Return for each learner the nearest training rows and how near (m, count), best first."""
         distance, probes = self.settings["vote_distance"], self.settings["n_probe"]
         with hold():
@@ -291,6 +319,10 @@ class X1Model:
 
     def _threads(self, n_jobs: int | None) -> int:
         return resolve_jobs(n_jobs)
+
+
+def _cut(lists: np.ndarray, count: int) -> np.ndarray:
+    return np.ascontiguousarray(lists[:, :count])
 
 
 def _as_csr(columns: np.ndarray, values: np.ndarray, width: int) -> csr_matrix:

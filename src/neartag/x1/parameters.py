@@ -11,6 +11,8 @@ SIMILARITIES = ("cosine", "inner")
 WEIGHTS = ("similarity", "uniform")
 STARTS = ("k-means++", "random")
 DISTANCES = ("cosine", "euclidean")
+SEARCHES = ("auto", "exact", "cells")
+FEATURE_SEARCHES = ("auto", "all", "near")
 PRECISIONS = ("float32", "float16", "int8")
 
 PARAMETERS = (
@@ -55,7 +57,15 @@ PARAMETERS = (
     Parameter("svp_step", float, 1.5, "step size of SVP, η (the paper: 1)", 1e-6, 10),
     Parameter("svp_max_iter", int, 10, "steps of SVP at most", 1),
     Parameter("svp_tol", float, 1e-3, "SVP ends when its objective changes by less, relatively", 0),
-    Parameter("l2", float, 1.0, "L2 penalty of the regressors, λ", 0, LARGEST_PENALTY),
+    Parameter(
+        "l2",
+        float,
+        "auto",
+        "L2 penalty of the regressors, λ; auto: 1, where features are dense 0.001",
+        0,
+        LARGEST_PENALTY,
+        choices=("auto",),
+    ),
     Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0, LARGEST_PENALTY),
     Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6, LARGEST_PENALTY),
     Parameter("admm_max_iter", int, 200, "rounds of ADMM at most, where l1 > 0", 1),
@@ -83,6 +93,13 @@ PARAMETERS = (
     Parameter(
         "vote_distance", str, "cosine", "what makes V·x near (the original program: euclidean)", choices=DISTANCES
     ),
+    Parameter(
+        "vote_search",
+        str,
+        "auto",
+        "whether all embedded points are looked at, or those of the nearest cells; auto: cells where refine decides",
+        choices=SEARCHES,
+    ),
     Parameter("vote_weight", str, "similarity", "how neighbours are weighted (the paper: uniform)", choices=WEIGHTS),
     Parameter("vote_sharpness", float, 20.0, "a in the weight exp(a·(cos − 1))", 0),
     Parameter(
@@ -93,6 +110,14 @@ PARAMETERS = (
         0,
         1,
         choices=("auto",),
+    ),
+    Parameter(
+        "feature_search",
+        str,
+        "auto",
+        "where neighbours by features are looked for, among all points or those near by embedding; "
+        "auto: near where refine decides and all would take long",
+        choices=FEATURE_SEARCHES,
     ),
     Parameter(
         "refine",

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.rows import DENSE_SHARE, Rows
+from neartag.rows import Rows, is_dense
 from neartag.threads import run_ranges
 from neartag.x1 import candidate_kernels, candidates, rankers
 from neartag.x1.candidates import Candidates, Voters, hard_negatives, size_for
@@ -27,8 +27,14 @@ from neartag.x1.rankers import Rankers
 
 # Costs of the rankers' errors that are tried, and what is taken where nothing can be told.
 COSTS = (0.5, 1.0)
+# They are tried on every so many-th label.
+PART_TRIED = 4
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
 SMALL = 50_000
+# Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
+NEARLY = 0.99
+# Steps that `learn` reports.
+STEPS = 4
 # Candidates that a mixture is fitted to at most.
 MOST_CANDIDATES = 250_000
 # Of the mixture's parts: what neighbours say. Not how frequent a label is: one that has just come is rare for another
@@ -41,9 +47,8 @@ VOTERS, SHARE = 40, 0.3
 
 def automatic(X: Rows, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the votes that are "auto", settled."""
-    some = X[:1000]
-    filled = np.count_nonzero(some.data if sparse.issparse(some) else some) / max(1, some.shape[0] * some.shape[1])
-    ours = {"vote_neighbours": VOTERS, "feature_share": SHARE if filled < DENSE_SHARE else 0.0}
+    share = 0.0 if is_dense(X) else SHARE
+    ours = {"vote_neighbours": VOTERS, "vote_search": "cells", "feature_share": share}
     return {name: value for name, value in ours.items() if settings[name] == "auto"}
 
 
@@ -135,6 +140,7 @@ def learn(
     held: np.ndarray,
     near: Voters,
     alike: Voters,
+    listed: Voters | None,
     settings: dict[str, Any],
     threads: int,
     report: Callable[[int], None] = lambda steps: None,
@@ -143,7 +149,8 @@ def learn(
 
     `held` are the points held out: `near` and `alike` vote on them without them. The rankers are trained without them,
     the mixture fitted to them, the cost chosen by how well that fits, and of a small set the rankers are then trained
-    again on all points.
+    again on all points. `listed` vote by features as `alike` do, but were found among neighbours by embedding, which is
+    quicker: they are taken where they bring nearly as many right candidates.
     """
     given = settings["refine_candidates"]
     size = size_for(Y) if given == "auto" else int(min(given, Y.shape[1]))
@@ -159,19 +166,25 @@ def learn(
     frequency = np.bincount(theirs.indices, minlength=Y.shape[1])
     found = candidates.find(rows, Y, near, alike, means, size, threads)
     right = found.right(labels)
+    chosen: dict[str, Any] = {"refine_candidates": size}
+    if listed is not None:
+        other = candidates.find(rows, Y, near, listed, means, size, threads)
+        theirs_too = other.right(labels)
+        if theirs_too.sum() >= NEARLY * right.sum():
+            found, right = other, theirs_too
+            chosen["feature_search"] = "near"
     some = _some(found, MOST_CANDIDATES, settings["random_state"])
     report(1)
-    best: tuple[Mixture, Rankers, np.ndarray, float] | None = None
-    for cost in costs:
-        tried = rankers.train(others, theirs, wrong, cost, least, threads)
-        described = found.described(tried.margins(rows, found.labels, threads), frequency)
-        mixture = Mixture.fit(described[some], right[some], threads, None if best is None else best[0])
-        if best is None or mixture.loss < best[0].loss:
-            best = mixture, tried, described, cost
-        report(1)
-    assert best is not None
-    mixture, ranked, described, cost = best
-    unranked = Mixture.fit(np.ascontiguousarray(described[some][:, VOTES]), right[some], threads)
+    cost = costs[0]
+    if len(costs) > 1:
+        cost = _cheapest(costs, others, theirs, wrong, rows, found, right, frequency, some, settings, threads)
+    report(1)
+    ranked = rankers.train(others, theirs, wrong, cost, least, threads).arranged(rows, found.labels)
+    described = found.described(ranked.margins(rows, found.labels, threads), frequency)
+    mixture = Mixture.fit(described[some], right[some], threads)
+    report(1)
+    few = np.flatnonzero(some)[::4]  # enough for functions of the votes alone
+    unranked = Mixture.fit(np.ascontiguousarray(described[few][:, VOTES]), right[few], threads)
     usual = float(described[right, 3].mean()) if right.any() else 0.0
     if X.shape[0] <= SMALL:
         means = Means.of(X, Y, threads)
@@ -180,19 +193,43 @@ def learn(
     report(1)
     refinement = Refinement(size, means, ranked.arranged(rows, found.labels), mixture, unranked, usual)
     asked = found.labels, described, right, some
-    return Learned(refinement, {"refine_candidates": size, "refine_cost": cost}, asked)
+    return Learned(refinement, {**chosen, "refine_cost": cost}, asked)
 
 
-def _stacked(upper: Rows, lower: Rows) -> Rows:
-    """Return the rows of both, one below the other."""
-    if not sparse.issparse(upper):
-        return np.vstack([upper, lower])
-    return csr_matrix(sparse.vstack([upper, lower], format="csr"))
+def _cheapest(
+    costs: tuple[float, ...],
+    X: Rows,
+    Y: csr_matrix,
+    wrong: csr_matrix,
+    rows: Rows,
+    found: Candidates,
+    right: np.ndarray,
+    frequency: np.ndarray,
+    some: np.ndarray,
+    settings: dict[str, Any],
+    threads: int,
+) -> float:
+    """Return the cost whose rankers, of a part of the labels, serve a mixture best on the candidates of held-out rows.
 
-
-def steps(settings: dict[str, Any]) -> int:
-    """Return how many steps `learn` reports."""
-    return 2 + (len(COSTS) if settings["refine_cost"] == "auto" else 1)
+    The candidates are `found`, of which `right` are right and `some` are to be looked at.
+    """
+    tried = np.zeros(Y.shape[1], bool)
+    tried[::PART_TRIED] = True
+    theirs = found.labels[found.there]
+    looked = some & tried[theirs]
+    if not right[looked].any():
+        return costs[0]
+    kept = sparse.diags(tried.astype(np.float32)).tocsr()
+    Y, wrong = csr_matrix(Y @ kept), csr_matrix(wrong @ kept)
+    for each in (Y, wrong):
+        each.eliminate_zeros()
+    losses, start = [], None
+    for cost in costs:
+        machines = rankers.train(X, Y, wrong, cost, settings["refine_least"], threads).arranged(rows, found.labels)
+        described = found.described(machines.margins(rows, found.labels, threads), frequency)[looked]
+        start = Mixture.fit(described, right[looked], threads, start)
+        losses.append(start.loss)
+    return costs[int(np.argmin(losses))]
 
 
 def _some(found: Candidates, most: int, seed: int | None) -> np.ndarray:

@@ -14,10 +14,8 @@ from scipy import sparse
 from neartag import search_kernels
 from neartag.rows import Rows, parts, times
 from neartag.x1 import refine
-from neartag.x1.candidates import Voters, nobody
-from neartag.x1.feature_vote import SHARPNESS
+from neartag.x1.candidates import Voters
 from neartag.x1.partition import half_squares
-from neartag.x1.vote import voter_weights
 
 if TYPE_CHECKING:
     from neartag.x1.learner import Cluster, Learner
@@ -45,7 +43,7 @@ class SinglePoint:
         labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
         if model.refinement is not None:
             row = sparse.csr_matrix((point[2], point[1], point[0]), shape=(1, model.n_features))
-            found = model.refinement.candidates(row, model.Y, self.near(point), self.alike(point), model.frequency, 1)
+            found = model.refinement.candidates(row, model.Y, *self.both(point), model.frequency, 1)
             probabilities = model.refinement.scores(row, found, model.frequency, 1)
             best, sums = refine.best(found.labels, probabilities, model.frequency, most, 1)
         else:
@@ -60,24 +58,14 @@ class SinglePoint:
 
     def voters(self, point: Point) -> Voters:
         """Return who votes and with what share, both (1, voters)."""
-        return self.model.together(self.near(point), self.alike(point))
+        return self.model.together(*self.both(point))
 
-    def near(self, point: Point) -> Voters:
-        """Return who votes by embedding, with shares that sum to 1."""
-        settings, found, shares = self.model.settings, [], []
-        for learner in self.learners:
-            ids, near = learner.find(point, settings["vote_distance"], settings["n_probe"], self.model.count)
-            found.append(ids)
-            shares.append(voter_weights(near, settings["vote_weight"], settings["vote_sharpness"]) / len(self.learners))
-        return (found[0], shares[0]) if len(found) == 1 else (np.hstack(found), np.hstack(shares))
-
-    def alike(self, point: Point) -> Voters:
-        """Return who votes by features, with shares that sum to 1; nobody where these have no vote."""
-        model = self.model
-        if model.feature_share == 0 or model.index is None:
-            return nobody(1)
-        ids, cosines = model.index.find_one(point, model.count, model.skip)
-        return ids, voter_weights(cosines, model.settings["vote_weight"], SHARPNESS)
+    def both(self, point: Point) -> tuple[Voters, Voters]:
+        """Return who votes by embedding and who by features, each kind's shares 1 in all."""
+        model, settings = self.model, self.model.settings
+        how = settings["vote_distance"], settings["n_probe"], model.looked_at
+        lists = [learner.find(point, *how) for learner in self.learners]
+        return model.elected(lists, lambda index, among: index.find_one(point, model.count, model.skip, among))
 
 
 class _SingleLearner:
@@ -156,11 +144,15 @@ def _nearest(cluster: Cluster, point: Point, distance: str, count: int) -> tuple
         return ids, near, 0.0
     if distance == "cosine":
         embedded = embedded / np.float32(np.sqrt(square))
-    products = np.empty((1, len(cluster.members)), np.float32)
-    search_kernels.dense_times_vector(cluster.points, embedded, products[0], 0, len(cluster.members))
-    if distance == "euclidean":
-        products -= cluster.half_squares
-    search_kernels.row_top(products, 0, ids, near, 0, 1)
+    offset = cluster.half_squares if distance == "euclidean" else None
+    if cluster.cells is not None:
+        ids, near = cluster.cells.nearest(embedded[None], cluster.points, count, 1, offset=offset)
+    else:
+        products = np.empty((1, len(cluster.members)), np.float32)
+        search_kernels.dense_times_vector(cluster.points, embedded, products[0], 0, len(cluster.members))
+        if offset is not None:
+            products -= offset
+        search_kernels.row_top(products, 0, ids, near, 0, 1)
     if distance == "euclidean":
         near += np.float32(1 - square / 2)
     return cluster.rows_of(ids), near, float(np.sqrt(square))

@@ -46,6 +46,8 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
             precision = checked["precision"]
             check_rows(arrays, f"{c}.weights", _known_features(arrays, c, n_features), width, precision)
             check_rows(arrays, f"{c}.points", len(members), width, precision)
+            if f"{c}.centres" in arrays:
+                _check_cells(arrays[f"{c}.centres"], arrays[f"{c}.pointer"], c, len(members), width)
     return checked
 
 
@@ -58,3 +60,12 @@ def _known_features(arrays: dict[str, np.ndarray], c: int, n_features: int) -> i
     rising = len(features) > 0 and bool((np.diff(features.astype(np.int64)) > 0).all())
     require(rising and within(features, n_features), f"features of cluster {c} do not rise within {n_features}")
     return len(features)
+
+
+def _check_cells(centres: np.ndarray, pointer: np.ndarray, c: int, members: int, width: int) -> None:
+    """Refuse cells of cluster c that would lead beyond its points."""
+    fit = centres.dtype == np.float32 and centres.ndim == 2 and centres.shape[1] == width and len(centres) > 0
+    require(fit and bool(np.isfinite(centres).all()), f"cells of cluster {c} have no centres of {width} numbers")
+    fit = pointer.dtype == np.int64 and pointer.shape == (len(centres) + 1,) and pointer[0] == 0
+    rising = fit and bool((np.diff(pointer) >= 0).all())
+    require(rising and pointer[-1] <= members, f"cells of cluster {c} do not part its {members} points")

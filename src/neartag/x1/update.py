@@ -149,7 +149,8 @@ def _fewer(cluster: Cluster, kept: np.ndarray, number: np.ndarray) -> Cluster:
     if stays.all() and np.array_equal(number[cluster.members], cluster.members):
         return cluster
     points = np.ascontiguousarray(cluster.points[stays])
-    return replace(cluster, members=number[cluster.members[stays]], points=points)
+    cells = None if cluster.cells is None else cluster.cells.fewer(stays)
+    return replace(cluster, members=number[cluster.members[stays]], points=points, cells=cells)
 
 
 def _none() -> np.ndarray:

@@ -1,0 +1,240 @@
+"""Cells of embedded points: where all are looked at the search is exact, and nothing is ever lost between them."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contract import problem
+from kernel_helpers import UNTOUCHED, frozen, outside, ranges, seeds
+from neartag import search_kernels, store
+from neartag.rows import as_rows, normalise
+from neartag.threads import hold
+from neartag.x1 import cells as module
+from neartag.x1.cells import Cells, cells_of
+from neartag.x1.classifier import X1Classifier
+from neartag.x1.model import X1Model
+from neartag.x1.update import add, forget
+from neartag.x1.vote import nearest
+
+SMALL = {
+    "n_learners": 1,
+    "n_clusters": 1,
+    "embedding_dim": 16,
+    "svp_neighbours": 20,
+    "vote_neighbours": 10,
+    "n_jobs": 1,
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def held():
+    """Hold BLAS to one thread, as all callers do."""
+    with hold():
+        yield
+
+
+def scattered(n: int, dim: int = 8, groups: int = 30, seed: int = 0) -> np.ndarray:
+    """Return unit points in groups, as embeddings are."""
+    random = np.random.default_rng(seed)
+    middle = random.standard_normal((groups, dim))
+    points = middle[random.integers(groups, size=n)] + 0.3 * random.standard_normal((n, dim))
+    return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
+
+
+@given(ranges(), st.integers(1, 9), st.integers(1, 5), st.booleans(), st.booleans(), seeds)
+@settings(max_examples=150)
+def test_kernel(rows, wanted, probes, ties, offsets, seed):
+    m, start, stop = rows
+    random = np.random.default_rng(seed)
+    both = random.integers(-1, 2, (m + 20, 3)) if ties else random.standard_normal((m + 20, 3))
+    queries, points = both[:m].astype(np.float32), both[m:].astype(np.float32)
+    pointer = np.concatenate([[0], np.sort(random.integers(0, 21, 6))])  # cells may be empty, points in none of them
+    offset = random.random(20).astype(np.float32) if offsets else np.empty(0, np.float32)
+    routes = np.array([random.permutation(6)[:probes] for _ in range(m)], np.int32).reshape(m, probes)
+    ids, values = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED, np.float32)
+    search_kernels.cell_top(*frozen(queries, points, offset, routes, pointer), ids, values, start, stop)
+    table = queries @ points.T - (offset if offsets else 0)
+    for row in range(start, stop):
+        seen = np.zeros(20, bool)
+        seen[pointer[-1] :] = True
+        for cell in routes[row]:
+            seen[pointer[cell] : pointer[cell + 1]] = True
+        there = np.flatnonzero(seen)
+        order = there[np.argsort(-table[row, there], kind="stable")][:wanted]
+        if not offsets and ties:
+            assert ids[row].tolist() == [*order, *[-1] * (wanted - len(order))]  # ties to the lower point
+        found = ids[row][ids[row] >= 0]
+        assert seen[found].all()
+        assert len(set(found.tolist())) == len(found) == len(order)
+        np.testing.assert_allclose(values[row, : len(order)], table[row, order], atol=1e-5)
+        assert (values[row, len(order) :] == -np.inf).all()
+    assert (outside(ids, start, stop) == -7).all()
+    assert (outside(values, start, stop) == UNTOUCHED).all()
+
+
+def test_each_point_is_in_one_cell_the_nearest():
+    points = scattered(5000)
+    cells, order = cells_of(points, 1)
+    assert np.array_equal(np.sort(order), np.arange(5000))
+    assert cells.pointer[0] == 0
+    assert cells.pointer[-1] == 5000
+    own = np.repeat(np.arange(len(cells.centres)), np.diff(cells.pointer))
+    distance = ((points[order][:, None, :] - cells.centres[None]) ** 2).sum(axis=2)  # (n, cells)
+    assert (distance[np.arange(5000), own] <= distance.min(axis=1) + 1e-5).all()
+
+
+def test_few_points_are_not_parted():
+    cells, order = cells_of(scattered(module.FEWEST - 1), 1)
+    assert cells is None
+    assert np.array_equal(order, np.arange(module.FEWEST - 1))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("euclidean", [False, True])
+def test_looking_into_all_cells_is_exact(threads, euclidean, monkeypatch):
+    monkeypatch.setattr(module, "PROBES", 10**6)
+    points, queries = scattered(3000), scattered(40, seed=1)
+    points *= np.random.default_rng(2).uniform(0.5, 2, (3000, 1)).astype(np.float32) if euclidean else 1
+    cells, order = cells_of(points, 1)
+    offset = (points**2).sum(axis=1) / 2 if euclidean else None
+    wanted, cosines = nearest(queries, points, 20, 1, offset=offset)
+    moved = None if offset is None else offset[order]
+    ids, found = cells.nearest(queries, points[order], 20, threads, offset=moved)
+    np.testing.assert_allclose(found, cosines, atol=1e-5)
+    assert (order[ids] == wanted).mean() > 0.99  # products are summed in another order: equals may change places
+
+
+def test_a_few_cells_have_nearly_all_neighbours():
+    points, queries = scattered(20_000), scattered(200, seed=1)
+    cells, order = cells_of(points, 1)
+    wanted, _ = nearest(queries, points, 40, 1)
+    ids, _ = cells.nearest(queries, points[order], 40, 1)
+    shared = [len(set(order[one]) & set(other)) / 40 for one, other in zip(ids, wanted, strict=True)]
+    looked_at = module.PROBES * np.diff(cells.pointer).mean() / 20_000
+    assert looked_at < 0.1
+    assert np.mean(shared) > 0.95
+
+
+def test_points_of_no_cell_are_always_found():
+    points = scattered(3000)
+    cells, order = cells_of(points, 1)
+    more = scattered(50, seed=3)
+    everything = np.concatenate([points[order], more])
+    ids, near = cells.nearest(more, everything, 1, 1)
+    np.testing.assert_allclose(near[:, 0], 1, atol=1e-5)
+    assert (ids[:, 0] >= 3000).mean() > 0.95  # unless an old point is just as near
+
+
+def test_many_later_points_outgrow_cells():
+    cells = Cells(np.zeros((1, 2), np.float32), np.array([0, 70]))
+    assert not cells.outgrown(80)
+    assert cells.outgrown(81)
+
+
+def test_fewer_points_keep_their_cells():
+    points = scattered(3000)
+    cells, _ = cells_of(points, 1)
+    stays = np.random.default_rng(0).random(3000) < 0.7
+    fewer = cells.fewer(stays)
+    before = np.repeat(np.arange(len(cells.centres)), np.diff(cells.pointer))
+    after = np.repeat(np.arange(len(cells.centres)), np.diff(fewer.pointer))
+    assert np.array_equal(before[stays], after)
+
+
+# ---- in a model
+
+
+@pytest.fixture
+def fewest(monkeypatch):
+    """Let the problem's few hundred points be parted too."""
+    monkeypatch.setattr(module, "FEWEST", 50)
+
+
+def trained(**changes) -> X1Model:
+    data = problem()
+    return X1Classifier(**{**SMALL, "vote_search": "cells", "feature_share": 0.0, **changes}).fit(data.X, data.Y).model_
+
+
+@pytest.mark.parametrize("distance", ["cosine", "euclidean"])
+def test_a_model_that_looks_into_all_cells_answers_as_without(fewest, monkeypatch, distance):
+    monkeypatch.setattr(module, "PROBES", 10**6)
+    data = problem()
+    with_cells, without = trained(vote_distance=distance), trained(vote_distance=distance, vote_search="exact")
+    assert with_cells.learners[0].clusters[0].cells is not None
+    assert without.learners[0].clusters[0].cells is None
+    labels, scores = with_cells.predict_topk(data.X_new, 5)
+    expected, shares = without.predict_topk(data.X_new, 5)
+    np.testing.assert_allclose(scores, shares, atol=1e-4)
+    assert (labels == expected).mean() > 0.98
+
+
+def test_one_point_is_answered_as_a_batch(fewest):
+    model, data = trained(), problem()
+    labels, scores = model.predict_topk(data.X_new[:20], 5)
+    for row in range(20):
+        one, share = model.predict_topk(data.X_new[row : row + 1], 5)
+        np.testing.assert_allclose(share[0], scores[row], atol=1e-5)
+        assert one[0].tolist() == labels[row].tolist()
+
+
+def test_saved_and_loaded_it_answers_the_same(fewest, tmp_path):
+    model, data = trained(), problem()
+    store.save(model, tmp_path / "model")
+    loaded = store.load(tmp_path / "model").model
+    assert loaded.learners[0].clusters[0].cells is not None
+    assert np.array_equal(model.predict_topk(data.X_new, 5)[0], loaded.predict_topk(data.X_new, 5)[0])
+
+
+def test_added_points_vote_and_forgotten_ones_do_not(fewest):
+    data = problem()
+    model = trained(vote_neighbours=1)
+    n = model.n_points
+    rows = data.X_new[:8]
+    more = add(model, normalise(as_rows(rows)), data.Y[:8])
+    found, _ = more.neighbours(rows)
+    assert np.array_equal(found[:, 0], np.arange(n, n + 8))
+    gone = np.zeros(n + 8, bool)
+    gone[n:] = True
+    fewer = forget(more, gone)
+    assert fewer.learners[0].clusters[0].cells is not None
+    assert np.array_equal(fewer.neighbours(rows)[0], model.neighbours(rows)[0])
+
+
+def test_cells_are_made_anew_when_many_points_came(fewest):
+    data = problem()
+    model = trained()
+    more = add(model, normalise(as_rows(data.X)), data.Y)  # twice as many
+    cluster = more.learners[0].clusters[0]
+    assert cluster.cells.pointer[-1] == len(cluster.members) == more.n_points
+    assert np.array_equal(np.sort(cluster.members), np.arange(more.n_points))
+
+
+DAMAGE = {
+    "centres are not of the points' dimension": ("0.centres", lambda array: array[:, :-1].copy()),
+    "centres are not float32": ("0.centres", lambda array: array.astype(np.float64)),
+    "centres are not numbers": ("0.centres", lambda array: np.full_like(array, np.nan)),
+    "no centre": ("0.centres", lambda array: array[:0]),
+    "a cell too few": ("0.pointer", lambda array: array[:-1]),
+    "cells that fall": ("0.pointer", lambda array: array[::-1].copy()),
+    "cells beyond the points": ("0.pointer", lambda array: array + np.arange(len(array))),
+    "cells that begin behind the first point": ("0.pointer", lambda array: np.maximum(array, 1)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_cells_are_refused(fewest, damage):
+    name, change = DAMAGE[damage]
+    settings_, parts = copy.deepcopy(trained().to_state())
+    parts["learner-000"][name] = change(parts["learner-000"][name])
+    with pytest.raises(ValueError, match="cells of cluster 0"):
+        X1Model.from_state(settings_, parts)
+
+
+def test_the_same_whatever_the_number_of_jobs(fewest):
+    one, two = (trained(n_jobs=jobs).to_state()[1]["learner-000"] for jobs in (1, 2))
+    assert all(np.array_equal(one[name], two[name]) for name in one)
