@@ -294,6 +294,10 @@ def test_dense_measurements_of_many_points_get_a_small_penalty():
     many, few = random.random((200, 20)), random.random((199, 20))
     assert penalty_for(many.astype(np.float32)) == penalty_for(csr_matrix(many.astype(np.float32))) == PENALTY_DENSE
     assert penalty_for(few.astype(np.float32)) == PENALTY
+    assert penalty_for(many.astype(np.float32), clusters=2) == PENALTY  # of which each has half the points
+    assert penalty_for(many.astype(np.float32), 0.5) == 0.5
+    late = np.concatenate([np.zeros((3000, 20)), random.random((3000, 20))]).astype(np.float32)
+    assert penalty_for(late) == penalty_for(late[::-1]) == PENALTY_DENSE  # whatever the order
     words = csr_matrix(many * (random.random((200, 20)) < 0.1), dtype=np.float32)
     assert penalty_for(words) == penalty_for(words.toarray()) == PENALTY
 

@@ -15,7 +15,7 @@ from neartag import search_kernels, store
 from neartag.rows import as_rows, normalise
 from neartag.threads import hold
 from neartag.x1 import cells as module
-from neartag.x1.cells import Cells, cells_of
+from neartag.x1.cells import cells_of
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.model import X1Model
 from neartag.x1.update import add, forget
@@ -53,7 +53,7 @@ def test_kernel(rows, wanted, probes, ties, offsets, seed):
     random = np.random.default_rng(seed)
     both = random.integers(-1, 2, (m + 20, 3)) if ties else random.standard_normal((m + 20, 3))
     queries, points = both[:m].astype(np.float32), both[m:].astype(np.float32)
-    pointer = np.concatenate([[0], np.sort(random.integers(0, 21, 6))])  # cells may be empty, points in none of them
+    pointer = np.concatenate([[0], np.sort(random.integers(0, 21, 5)), [20]])  # cells may be empty
     offset = random.random(20).astype(np.float32) if offsets else np.empty(0, np.float32)
     routes = np.array([random.permutation(6)[:probes] for _ in range(m)], np.int32).reshape(m, probes)
     ids, values = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED, np.float32)
@@ -61,7 +61,6 @@ def test_kernel(rows, wanted, probes, ties, offsets, seed):
     table = queries @ points.T - (offset if offsets else 0)
     for row in range(start, stop):
         seen = np.zeros(20, bool)
-        seen[pointer[-1] :] = True
         for cell in routes[row]:
             seen[pointer[cell] : pointer[cell + 1]] = True
         there = np.flatnonzero(seen)
@@ -120,20 +119,57 @@ def test_a_few_cells_have_nearly_all_neighbours():
     assert np.mean(shared) > 0.95
 
 
-def test_points_of_no_cell_are_always_found():
-    points = scattered(3000)
+def test_new_points_go_to_the_end_of_their_cells():
+    points, more = scattered(3000), scattered(50, seed=3)
     cells, order = cells_of(points, 1)
-    more = scattered(50, seed=3)
-    everything = np.concatenate([points[order], more])
-    ids, near = cells.nearest(more, everything, 1, 1)
+    places, grown = cells.places(more, 1)
+    everything = np.insert(points[order], places, more, axis=0)
+    assert np.array_equal(grown.centres, cells.centres)
+    own = np.repeat(np.arange(len(cells.centres)), np.diff(grown.pointer))
+    distance = ((everything[:, None, :] - cells.centres[None]) ** 2).sum(axis=2)
+    assert (distance[np.arange(3050), own] <= distance.min(axis=1) + 1e-5).all()
+    _, near = grown.nearest(more, everything, 1, 1)
     np.testing.assert_allclose(near[:, 0], 1, atol=1e-5)
-    assert (ids[:, 0] >= 3000).mean() > 0.95  # unless an old point is just as near
 
 
-def test_many_later_points_outgrow_cells():
-    cells = Cells(np.zeros((1, 2), np.float32), np.array([0, 70]))
-    assert not cells.outgrown(80)
-    assert cells.outgrown(81)
+def test_where_few_are_found_all_are_looked_at():
+    points, queries = scattered(3000), scattered(40, seed=1)
+    cells, order = cells_of(points, 1)
+    wanted, _ = nearest(queries, points, 1500, 1)
+    ids, _ = cells.nearest(queries, points[order], 1500, 1)
+    assert (ids >= 0).all()
+    assert (order[ids] == wanted).mean() > 0.99
+    stays = np.zeros(3000, bool)
+    stays[::50] = True
+    left, fewer = points[order][stays], cells.fewer(stays)
+    ids, _ = fewer.nearest(queries, left, 60, 1)
+    assert (np.sort(ids, axis=1) == np.arange(60)).all()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
+def test_points_that_are_all_alike_take_no_cells_from_the_others(share):
+    points, queries = scattered(4000), scattered(100, seed=1)
+    alike = np.random.default_rng(0).random(4000) < share
+    points[alike] = 0
+    cells, order = cells_of(points, 1)
+    assert (np.diff(cells.pointer) > 0).all()
+    wanted, _ = nearest(queries, points, 20, 1)
+    ids, _ = cells.nearest(queries, points[order], 20, 1)
+    assert np.mean([len(set(order[one]) & set(other)) / 20 for one, other in zip(ids, wanted, strict=True)]) > 0.9
+
+
+def test_no_centre_is_the_place_of_a_single_point():
+    points = np.concatenate([scattered(2500), 5 * np.eye(8, dtype=np.float32)])  # eight that are far from all
+    cells, _ = cells_of(points, 1)
+    distance = ((points[:, None, :] - cells.centres[None]) ** 2).sum(axis=2)
+    assert distance[-8:].min() > 1
+
+
+def test_all_points_the_same():
+    cells, order = cells_of(np.ones((2500, 4), np.float32), 1)
+    assert len(cells.centres) == 1
+    ids, _ = cells.nearest(np.ones((3, 4), np.float32), np.ones((2500, 4), np.float32), 5, 1)
+    assert order[ids].tolist() == [[0, 1, 2, 3, 4]] * 3
 
 
 def test_fewer_points_keep_their_cells():
@@ -205,13 +241,31 @@ def test_added_points_vote_and_forgotten_ones_do_not(fewest):
     assert np.array_equal(fewer.neighbours(rows)[0], model.neighbours(rows)[0])
 
 
-def test_cells_are_made_anew_when_many_points_came(fewest):
+@pytest.mark.parametrize("changes", [{}, {"refine": True, "feature_share": 0.3}], ids=["votes", "refined"])
+def test_when_points_came_does_not_matter(fewest, changes):
     data = problem()
-    model = trained()
-    more = add(model, normalise(as_rows(data.X)), data.Y)  # twice as many
-    cluster = more.learners[0].clusters[0]
-    assert cluster.cells.pointer[-1] == len(cluster.members) == more.n_points
-    assert np.array_equal(np.sort(cluster.members), np.arange(more.n_points))
+    model = trained(**changes)
+    rows, labels = normalise(as_rows(data.X_new[:60])), data.Y[:60]
+    at_once, one_by_one = add(model, rows, labels), model
+    for row in range(60):
+        one_by_one = add(one_by_one, rows[row : row + 1], labels[row : row + 1])
+    found, again = at_once.to_state()[1], one_by_one.to_state()[1]
+    assert all(np.array_equal(found["learner-000"][name], again["learner-000"][name]) for name in found["learner-000"])
+    assert np.array_equal(at_once.predict_topk(data.X_new, 5)[0], one_by_one.predict_topk(data.X_new, 5)[0])
+    gone = np.zeros(at_once.n_points, bool)
+    gone[model.n_points :] = True
+    before, after = model.predict_topk(data.X_new, 5), forget(at_once, gone).predict_topk(data.X_new, 5)
+    assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+
+
+def test_an_exact_search_may_be_asked_for_after_training(fewest):
+    data = problem()
+    classifier = X1Classifier(**{**SMALL, "vote_search": "cells", "feature_share": 0.0}).fit(data.X, data.Y)
+    without = trained(vote_search="exact").predict_topk(data.X_new, 5)
+    found = classifier.set_params(vote_search="exact").predict_topk(data.X_new, 5)
+    np.testing.assert_allclose(found[1], without[1], atol=1e-6)
+    one = classifier.predict_topk(data.X_new[:1], 5)
+    np.testing.assert_allclose(one[1], without[1][:1], atol=1e-6)
 
 
 DAMAGE = {
@@ -222,6 +276,7 @@ DAMAGE = {
     "a cell too few": ("0.pointer", lambda array: array[:-1]),
     "cells that fall": ("0.pointer", lambda array: array[::-1].copy()),
     "cells beyond the points": ("0.pointer", lambda array: array + np.arange(len(array))),
+    "points in no cell": ("0.pointer", lambda array: np.minimum(array, array[-1] - 1)),
     "cells that begin behind the first point": ("0.pointer", lambda array: np.maximum(array, 1)),
 }
 
@@ -235,6 +290,11 @@ def test_damaged_cells_are_refused(fewest, damage):
         X1Model.from_state(settings_, parts)
 
 
-def test_the_same_whatever_the_number_of_jobs(fewest):
-    one, two = (trained(n_jobs=jobs).to_state()[1]["learner-000"] for jobs in (1, 2))
-    assert all(np.array_equal(one[name], two[name]) for name in one)
+@pytest.mark.parametrize("changes", [{}, {"refine": True, "feature_share": 0.3, "feature_search": "near"}])
+def test_the_same_whatever_the_number_of_jobs(fewest, changes):
+    options = {"n_learners": 2, "n_clusters": 2, **changes}
+    one, two = (trained(n_jobs=jobs, **options) for jobs in (1, 2))
+    assert any(cluster.cells is not None for learner in one.learners for cluster in learner.clusters)
+    found, again = one.to_state()[1], two.to_state()[1]
+    assert found.keys() == again.keys()
+    assert all(np.array_equal(found[part][name], again[part][name]) for part in found for name in found[part])

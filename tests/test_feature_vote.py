@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from contract import problem
 from neartag.rows import as_rows, normalise
-from neartag.x1 import classifier
+from neartag.x1 import cells, classifier, feature_vote, held_out
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.feature_vote import AMONG, FeatureIndex, united
 from refine_helpers import small_model
@@ -65,6 +68,15 @@ def test_work_counts_the_entries_of_lists(dense):
     assert index.work(queries.toarray() if dense else queries, 5, skip=0.0) == lengths[queries.indices].sum() / 7
 
 
+def test_work_leaves_out_what_the_first_look_does():
+    common = np.full((1000, 1), 0.1, np.float32)  # a feature of all rows, that weighs little in any
+    points = csr_matrix(np.hstack([common, np.eye(1000, dtype=np.float32)]))
+    index, query = FeatureIndex.of(points), points[:1]
+    scored_in_full = feature_vote.CANDIDATES * 3 * 2  # rows, with two entries each
+    assert index.work(query, 3, skip=0.0) == 1001
+    assert index.work(query, 3, skip=0.3) == 1 + scored_in_full
+
+
 def voters(**changes) -> tuple[X1Classifier, np.ndarray]:
     data = problem()
     model = X1Classifier(**{**SMALL, "feature_share": 1.0, **changes}).fit(data.X, data.Y)
@@ -73,8 +85,11 @@ def voters(**changes) -> tuple[X1Classifier, np.ndarray]:
 
 
 @pytest.mark.parametrize("changes", [{}, {"n_learners": 2, "n_clusters": 2}, {"vote_search": "cells"}])
-def test_who_votes_by_features_is_near_by_embedding_too(changes):
+def test_who_votes_by_features_is_near_by_embedding_too(changes, monkeypatch):
+    monkeypatch.setattr(cells, "FEWEST", 50)
     model, ids = voters(feature_search="near", **changes)
+    parted = model.model_.learners[0].clusters[0].cells is not None
+    assert parted == ("vote_search" in changes)
     rows = normalise(as_rows(problem().X_new))
     lists = model.model_.learner_neighbours(rows, AMONG * 8, 1)
     for row, named in enumerate(ids):
@@ -93,12 +108,39 @@ def test_one_point_is_answered_as_a_batch():
         np.testing.assert_allclose(share[0], scores[row], atol=1e-6)
 
 
-def test_the_share_is_chosen_with_the_neighbours_that_will_vote():
+def test_the_share_is_chosen_with_the_neighbours_that_will_vote(monkeypatch):
+    data, tried = problem(), {}
+    score = held_out._score
+
+    def spy(model, voters, weights, *rest):
+        tried.setdefault(voters.shape[1], voters)
+        return score(model, voters, weights, *rest)
+
+    monkeypatch.setattr(held_out, "_score", spy)
+    options = {**SMALL, "vote_neighbours": "auto", "feature_share": 0.5, "feature_search": "near"}
+    train = held_out.X1Model.learner_neighbours
+    seen = []
+    monkeypatch.setattr(
+        held_out.X1Model,
+        "learner_neighbours",
+        lambda model, rows, count, threads: seen.append(train(model, rows, count, threads)) or seen[-1],
+    )
+    X1Classifier(**options).fit(data.X, data.Y)
+    for width, voters_ in tried.items():
+        count = width // 2
+        for row, named in enumerate(voters_[:, count:]):
+            assert set(named[named >= 0]) <= set(seen[0][0][0][row, : AMONG * count])
+
+
+def test_held_out_points_never_vote_even_where_a_cluster_has_none_but_them():
     data = problem()
-    options = {**SMALL, "vote_neighbours": "auto", "feature_share": "auto", "feature_search": "near"}
-    model = X1Classifier(**options).fit(data.X, data.Y).model_
-    assert model.settings["feature_search"] == "near"
-    assert model.settings["vote_neighbours"] in (10, 20, 40, 80)
+    options = {**SMALL, "n_clusters": 40, "feature_share": 0.5, "feature_search": "near", "vote_neighbours": "auto"}
+    held = held_out.held_out_rows(data.X.shape[0], 0, few=True)
+    with pytest.warns(UserWarning, match="fewer than"):
+        model = X1Classifier(**options).fit(data.X, data.Y).model_
+    rows = normalise(as_rows(data.X))
+    for ids, _ in held_out.voters(model, rows, held, 1):
+        assert not np.isin(ids, held).any()
 
 
 # ---- left to us
@@ -133,3 +175,19 @@ def test_votes_alone_always_look_everywhere(monkeypatch):
     monkeypatch.setattr(classifier, "MOST_WORK", 0)
     model, _ = voters()
     assert model.model_.settings["feature_search"] == "all"
+
+
+def test_neighbours_may_be_looked_for_elsewhere_after_training():
+    model, _ = voters(feature_share=0.5)
+    data = problem()
+    near, _ = voters(feature_share=0.5, feature_search="near")
+    found = model.set_params(feature_search="near").predict_topk(data.X_new, 5)
+    np.testing.assert_allclose(found[1], near.predict_topk(data.X_new, 5)[1], atol=1e-6)
+
+
+def test_nothing_that_was_tried_stays_in_the_model(monkeypatch):
+    monkeypatch.setattr(classifier, "MOST_WORK", 0)
+    model = small_model().fit(problem().X, problem().Y).model_
+    names = set(vars(copy.deepcopy(model)))
+    model.adjusted({"threshold": 0.9})
+    assert set(vars(copy.deepcopy(model))) == names == {each.name for each in dataclasses.fields(model)}

@@ -154,9 +154,11 @@ def test_what_prediction_uses_may_be_set_after_training(name):
     other = {
         "n_probe": 3,
         "vote_neighbours": 5,
+        "vote_search": "exact",
         "vote_weight": "uniform",
         "vote_sharpness": 1.0,
         "feature_share": 0.9,
+        "feature_search": "near",
         "threshold": 0.2,
     }[name]
     later = small_model().fit(data.X, data.Y).set_params(**{name: other})

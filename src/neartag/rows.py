@@ -21,7 +21,7 @@ Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no ty
 # From this share of stored entries on, a cluster's rows are worked on as a dense array: BLAS on all of
 # them is then quicker than skipping zeros. Measured break-even lies between 0.1 and 0.3.
 DENSE_SHARE = 0.2
-# Rows looked at to tell dense features from sparse ones.
+# About so many rows are looked at to tell dense features from sparse ones.
 LOOKED_AT = 1000
 # A length that differs from 1 by no more is that of a unit row in float32, or in a text of six digits.
 UNIT = 1e-6
@@ -42,7 +42,7 @@ def as_rows(X: object) -> Rows:
 
 def is_dense(rows: Rows) -> bool:
     """Return whether so many entries are other than zero that features are measurements rather than words."""
-    some = rows[:LOOKED_AT]
+    some = rows[:: max(1, rows.shape[0] // LOOKED_AT)]
     filled = np.count_nonzero(some.data if sparse.issparse(some) else some)
     return filled >= DENSE_SHARE * max(1, some.shape[0] * some.shape[1])
 

@@ -112,21 +112,18 @@ def dense_times_vector(matrix, vector, out, start, stop):  # noqa: ANN001, ANN20
 def cell_top(queries, points, offset, routes, pointer, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
     """The points with the largest product, less their offsets, with each query among those in the cells routes[i].
 
-    The points of cell c are pointer[c]…pointer[c + 1]; those behind the last cell are looked at for every query. Best
-    first, ties to the lower point; −1 and −inf where there are fewer. `offset` is empty where there is none.
+    The points of cell c are pointer[c]…pointer[c + 1]. Best first, ties to the lower point; −1 and −inf where there are
+    fewer. `offset` is empty where there is none.
     """
-    cells, n = pointer.shape[0] - 1, points.shape[0]
-    longest = n - pointer[cells]
-    for c in range(cells):
+    longest = 0
+    for c in range(pointer.shape[0] - 1):
         longest = max(longest, pointer[c + 1] - pointer[c])
     products = np.empty(longest, np.float32)
     for i in range(start, stop):
         out_ids[i] = -1
         out_values[i] = -np.inf
-        for probe in range(routes.shape[1] + 1):
-            first, last = pointer[cells], n
-            if probe < routes.shape[1]:
-                first, last = pointer[routes[i, probe]], pointer[routes[i, probe] + 1]
+        for probe in range(routes.shape[1]):
+            first, last = pointer[routes[i, probe]], pointer[routes[i, probe] + 1]
             dense_times_vector(points[first:last], queries[i], products, 0, last - first)
             if offset.shape[0] > 0:
                 products[: last - first] -= offset[first:last]

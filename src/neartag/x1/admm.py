@@ -103,12 +103,12 @@ def admm(
     return result
 
 
-def penalty_for(X: Rows, given: float | str = "auto") -> float:
-    """Return the L2 penalty given, or the one that serves rows like these (n, d) where that is "auto"."""
+def penalty_for(X: Rows, given: float | str = "auto", clusters: int = 1) -> float:
+    """Return the L2 penalty given or, where that is "auto", the one for such rows (n, d) in so many clusters."""
     if not isinstance(given, str):
         return given
     n, d = X.shape
-    return PENALTY_DENSE if is_dense(X) and n >= MANY_A_FEATURE * d else PENALTY
+    return PENALTY_DENSE if is_dense(X) and n >= MANY_A_FEATURE * d * clusters else PENALTY
 
 
 def soft_threshold(values: np.ndarray, level: float) -> np.ndarray:

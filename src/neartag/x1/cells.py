@@ -1,7 +1,9 @@
 """Cells: embedded points parted by where they lie, so that a search need only look at those of the nearest cells.
 
-Looking at every point is what prediction in a large cluster costs. About √n cells are found by k-means on a sample; a
-query looks at the points of a few of them, some hundredths of all, and finds nearly all of its neighbours there.
+Looking at every point is what prediction in a large cluster costs. About √n centres are found by k-means on a sample; a
+query looks at the points of a few cells, some hundredths of all, and finds nearly all of its neighbours there. Centres
+stay what they were in training: which points a query looks at depends on them and on the points that there are, not on
+when these came.
 """
 
 from __future__ import annotations
@@ -12,15 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from neartag import search_kernels
-from neartag.threads import run_ranges
-from neartag.x1.vote import nearest
+from neartag.threads import hold, run_ranges
+from neartag.x1.vote import nearest, nearest_to_one
 
 # Points from which on cells pay, and cells looked at for a query.
 FEWEST, PROBES = 2000, 8
 # Points that k-means looks at for each cell at most, and its rounds.
 SAMPLE, ROUNDS = 64, 5
-# Points that came later are always looked at; with more than this share of them all cells are made anew.
-LATER = 1 / 8
+# A centre is the mean of so many points at least: the place of a single one could not be forgotten.
+LEAST = 5
 
 NONE = np.empty(0, np.float32)
 
@@ -40,18 +42,26 @@ class Cells:
     def nearest(
         self, queries: np.ndarray, points: np.ndarray, count: int, threads: int, *, offset: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what `vote.nearest` does, of the points in each query's nearest cells and those in none."""
-        m = len(queries)
-        probes = min(PROBES, len(self.centres))
-        routes, _ = nearest(queries, self.centres, probes, threads, offset=self.offset)
+        """Return what `vote.nearest` does, of the points in each query's nearest cells; of all where these are few."""
+        m, probes = len(queries), min(PROBES, len(self.centres))
+        if m == 1:
+            routes, _ = nearest_to_one(queries[0], self.centres, probes, offset=self.offset)
+        else:
+            routes, _ = nearest(queries, self.centres, probes, threads, offset=self.offset)
         ids, near = np.empty((m, count), np.int32), np.empty((m, count), np.float32)
         arguments = queries, points, NONE if offset is None else offset, routes, self.pointer, ids, near
         run_ranges(search_kernels.cell_top, m, threads, *arguments)
+        few = np.flatnonzero(ids[:, -1] < 0)
+        if len(few):
+            with hold():
+                ids[few], near[few] = nearest(queries[few], points, count, threads, offset=offset)
         return ids, near
 
-    def outgrown(self, points: int) -> bool:
-        """Return whether too many of so many points came after the cells were made."""
-        return points - int(self.pointer[-1]) > LATER * points
+    def places(self, points: np.ndarray, threads: int) -> tuple[np.ndarray, Cells]:
+        """Return before which of the points each new one goes (m,), at the end of its cell, and the cells then."""
+        own = _nearest_centre(points, self.centres, threads)
+        more = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=len(self.centres)))])
+        return self.pointer[own + 1], Cells(self.centres, self.pointer + more)
 
     def fewer(self, stays: np.ndarray) -> Cells:
         """Return the cells of those points that stay (n,)."""
@@ -64,24 +74,28 @@ def cells_of(points: np.ndarray, threads: int) -> tuple[Cells | None, np.ndarray
     if n < FEWEST:
         return None, np.arange(n)
     count = int(np.sqrt(n))
-    random = np.random.default_rng(0)  # where cells lie is no part of the method: any of them find the same neighbours
+    random = np.random.default_rng(0)  # no seed of the user's: where the centres lie is no part of the method
     sample = points[np.sort(random.choice(n, min(n, SAMPLE * count), replace=False))]
     centres = sample[np.sort(random.choice(len(sample), count, replace=False))]
     for _ in range(ROUNDS):
         own = _nearest_centre(sample, centres, threads)
-        sizes = np.bincount(own, minlength=count)
+        sizes = np.bincount(own, minlength=len(centres))
+        kept = np.flatnonzero(sizes >= min(LEAST, sizes.max()))
         order = np.argsort(own, kind="stable")
+        starts = np.cumsum(sizes) - sizes
         filled = np.flatnonzero(sizes)
-        sums = np.add.reduceat(sample[order], (np.cumsum(sizes) - sizes)[filled], axis=0)
-        centres = centres.copy()
-        centres[filled] = sums / sizes[filled, None]
+        sums = np.zeros_like(centres)
+        sums[filled] = np.add.reduceat(sample[order], starts[filled], axis=0)
+        centres = sums[kept] / sizes[kept, None].astype(np.float32)
     own = _nearest_centre(points, centres, threads)
-    pointer = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=count))])
-    return Cells(centres, pointer), np.argsort(own, kind="stable")
+    sizes = np.bincount(own, minlength=len(centres))
+    pointer = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
+    return Cells(centres[sizes > 0], pointer), np.argsort(own, kind="stable")
 
 
 def _nearest_centre(points: np.ndarray, centres: np.ndarray, threads: int) -> np.ndarray:
-    return nearest(points, centres, 1, threads, offset=_half_squares(centres))[0][:, 0]
+    with hold():
+        return nearest(points, centres, 1, threads, offset=_half_squares(centres))[0][:, 0]
 
 
 def _half_squares(centres: np.ndarray) -> np.ndarray:

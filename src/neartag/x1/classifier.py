@@ -126,7 +126,7 @@ class X1Classifier(LabelClassifier):
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
         settings.update(automatic(rows.shape[0], settings))
-        settings["l2"] = penalty_for(rows, settings["l2"])
+        settings["l2"] = penalty_for(rows, settings["l2"], settings["n_clusters"])
         machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])
         settings = {name: value for name, value in settings.items() if name not in MACHINE}
         progress = shown(progress)
@@ -155,27 +155,38 @@ NOBODY = np.empty(0, np.int64)
 SMALL_ENOUGH = 100_000
 ANSWERS = 20  # labels kept of each held-out point's answer
 
-PREDICTION = ("n_probe", "vote_neighbours", "vote_weight", "vote_sharpness", "feature_share", "threshold")
+PREDICTION = (
+    "n_probe",
+    "vote_neighbours",
+    "vote_search",
+    "vote_weight",
+    "vote_sharpness",
+    "feature_share",
+    "feature_search",
+    "threshold",
+)
 
 
 def _trained(
     rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machine, progress: Progress, ask: bool
 ) -> tuple[X1Model, HeldOut | None]:
     """Return the model, how it votes chosen on held-out points if left to us, and, if asked, their answers."""
-    if settings["refine"]:
-        settings.update(refine.automatic(rows, settings))
-    elif settings["vote_search"] == "auto":
-        settings["vote_search"] = "exact"
-    n, names = rows.shape[0], left_to_us(settings)
-    settings.update({name: CHOICES[name][0] for name in names})
-    wanted = names or ask or settings["refine"]
-    held = held_out_rows(n, settings["random_state"], few=settings["refine"]) if wanted else NOBODY
-    if settings["refine"] and not len(held):
+    n = rows.shape[0]
+    if settings["refine"] and not len(held_out_rows(n, settings["random_state"], few=True)):
         warnings.warn(
             f"{n} points are too few to refine, of which some must be held out: votes alone decide",
             UserWarning,
             stacklevel=3,
         )
+        settings["refine"] = False
+    if settings["refine"]:
+        settings.update(refine.automatic(rows, settings))
+    elif settings["vote_search"] == "auto":
+        settings["vote_search"] = "exact"
+    names = left_to_us(settings)
+    settings.update({name: CHOICES[name][0] for name in names})
+    wanted = names or ask or settings["refine"]
+    held = held_out_rows(n, settings["random_state"], few=settings["refine"]) if wanted else NOBODY
     answered = None
     again = len(held) > 0 and n <= (SMALL if names else SMALL_ENOUGH)
     if settings["refine"]:  # rankers are trained again on all points, and learners where they missed many
@@ -200,7 +211,9 @@ def _trained(
         if settings["refine"]:
             listed = None
             if try_near and model.index is not None and model.index.work(rows[held], model.count, LOOSE) > MOST_WORK:
-                _, listed = voters(model.adjusted({"feature_search": "near"}), rows, held, machine.jobs)
+                _, listed = voters(
+                    replace(model, settings={**settings, "feature_search": "near"}), rows, held, machine.jobs
+                )
             learned = _refined(model, rows, held, near, alike, listed, machine, progress)
             settings.update(learned.settings)
             model.refinement = learned.refinement

@@ -8,6 +8,7 @@ all points; a large one does not miss so few, and they join their clusters as an
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,9 @@ import numpy as np
 from neartag.metrics import evaluate
 from neartag.rows import Rows
 from neartag.x1.candidates import Voters, nobody
-from neartag.x1.feature_vote import AMONG, SHARPNESS, united
-from neartag.x1.model import X1Model
-from neartag.x1.vote import vote, voter_weights
+from neartag.x1.feature_vote import AMONG, united
+from neartag.x1.model import Lists, X1Model, cut, together
+from neartag.x1.vote import vote
 
 # What is tried, in the order in which equals are preferred, and what is used where nothing can be told. Embeddings
 # always keep a say: without one there would be no X1.
@@ -57,23 +58,18 @@ def choose(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads:
     rows, Y, settings = X[held], model.Y[held], model.settings
     counts, shares = (CHOICES[name] if name in names else (settings[name],) for name in CHOICES)
     most = min(max(counts), model.n_points)
-    lists = [
-        (ids, near, settings["vote_sharpness"], len(model.learners))
-        for ids, near in model.learner_neighbours(rows, most, threads)
-    ]
-    if model.index is not None:
-        lists.append((*_others(model, rows, held, most, threads), SHARPNESS, 1))
+    lists = _neighbours(model, rows, held, most, threads)
+    alike = _others(model, rows, held, lists, most, threads) if model.index is not None else None
     best, chosen = -1.0, {}
     for count in counts:
-        voters = np.hstack([ids[:, :count] for ids, *_ in lists])
-        weights = [
-            voter_weights(np.ascontiguousarray(near[:, :count]), settings["vote_weight"], sharpness) / among
-            for _, near, sharpness, among in lists
-        ]
+        asked = replace(model, settings={**settings, "vote_neighbours": count})
+        near = asked.near(lists)
+        if alike is not None and settings["feature_search"] == "near":  # fewer asked, fewer looked at
+            alike = _others(asked, rows, held, lists, asked.count, threads)
+        by_features = nobody(len(held)) if alike is None else asked.alike(*(cut(each, asked.count) for each in alike))
         for share in shares:
-            parts = [(1 - share) * each for each in weights[: len(model.learners)]]
-            parts += [share * each for each in weights[len(model.learners) :]]
-            score = _score(model, voters, np.hstack(parts), Y, threads)
+            everybody = together(near, by_features, share)
+            score = _score(model, *everybody, Y, threads)
             if score > best + 1e-9:
                 best, chosen = score, dict(zip(CHOICES, (count, share), strict=True))
     return {name: chosen[name] for name in names}
@@ -93,37 +89,51 @@ def voters(model: X1Model, X: Rows, held: np.ndarray, threads: int) -> tuple[Vot
     The held-out points are in the model's index and labels, but in none of its clusters; none votes.
     """
     rows = X[held]
-    near = model.near(model.learner_neighbours(rows, model.count, threads))
+    lists = _neighbours(model, rows, held, model.count, threads)
     if model.feature_share == 0:
-        return near, nobody(len(held))
-    ids, cosines = _others(model, rows, held, model.count, threads)
-    return near, model.alike(ids, np.ascontiguousarray(cosines))
+        return model.near(lists), nobody(len(held))
+    return model.near(lists), model.alike(*_others(model, rows, held, lists, model.count, threads))
 
 
 def answers(model: X1Model, held: np.ndarray, near: Voters, alike: Voters, k: int, threads: int) -> HeldOut:
     """Return the k best labels of the held-out points, as the model's settings have these voters vote."""
-    own = model.feature_share
-    everybody, shares = np.hstack([near[0], alike[0]]), np.hstack([(1 - own) * near[1], own * alike[1]])
+    everybody, shares = model.together(near, alike)
     most = min(k, model.n_labels)
     labels, scores = np.full((len(held), k), -1, np.int32), np.zeros((len(held), k))
     labels[:, :most], scores[:, :most] = vote(model.Y, everybody, shares, model.frequency, most, threads)
     return HeldOut(held, labels, np.minimum(scores, 1.0))
 
 
-def _others(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest points by features, and their cosines, among those not held out."""
+def _neighbours(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> Lists:
+    """Return each learner's neighbours, as many as voters are found among, none of them held out."""
+    wider = model.index is not None and model.settings["feature_search"] == "near"
+    lists = model.learner_neighbours(rows, min(AMONG * count if wider else count, model.n_points), threads)
+    # A cluster of none but held-out points has them for members.
+    return [_without(ids, near, held, model.n_points) for ids, near in lists]
+
+
+def _others(
+    model: X1Model, rows: Rows, held: np.ndarray, lists: Lists, count: int, threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest points by features, and their cosines (m, count), among those not held out.
+
+    `lists` are the learners' neighbours, among which they are looked for where the model does so.
+    """
     assert model.index is not None
-    if model.settings["feature_search"] == "near":  # who is in no cluster is not found by embedding
-        lists = model.learner_neighbours(rows, min(AMONG * count, model.n_points), threads)
-        return model.index.find(rows, count, threads, listed=united([ids for ids, _ in lists]))
-    found, cosines = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)
-    absent = np.zeros(model.n_points + 1, bool)  # −1, nobody, is the last
-    absent[held], absent[-1] = True, True
-    order = np.argsort(absent[found], axis=1, kind="stable")[:, :count]  # the others first, best first as before
-    found, cosines = np.take_along_axis(found, order, axis=1), np.take_along_axis(cosines, order, axis=1)
-    cosines[absent[found]] = -np.inf
-    found[absent[found]] = -1
-    return found, cosines
+    if model.settings["feature_search"] == "near":
+        listed = united([ids[:, : AMONG * count] for ids, _ in lists])
+        return model.index.find(rows, count, threads, listed=np.ascontiguousarray(listed))
+    everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)
+    found, cosines = _without(*everybody, held, model.n_points)
+    order = np.argsort(found < 0, axis=1, kind="stable")[:, :count]  # the others first, best first as before
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(cosines, order, axis=1)
+
+
+def _without(ids: np.ndarray, near: np.ndarray, gone: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lists with −1 and −inf in place of some of n points."""
+    absent = np.zeros(n + 1, bool)  # −1, nobody, is the last
+    absent[gone], absent[-1] = True, True
+    return np.where(absent[ids], -1, ids).astype(np.int32), np.where(absent[ids], -np.inf, near).astype(np.float32)
 
 
 def _score(model: X1Model, voters: np.ndarray, weights: np.ndarray, Y: Any, threads: int) -> float:

@@ -46,7 +46,9 @@ class Cluster:
         """Share of the label graph's squared norm that SVP left unexplained."""
         return float(self.history[-1]) if len(self.history) else 0.0
 
-    def find(self, X: Rows, distance: str, count: int, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def find(
+        self, X: Rows, distance: str, count: int, threads: int, *, exact: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the training rows nearest to each row of X, how near (m, count), best first, and ‖V·x‖ (m,).
 
         Nearness is the cosine, or 1 − ‖V·x − V·xᵢ‖²/2, which is the cosine for rows of unit length.
@@ -56,7 +58,7 @@ class Cluster:
         squares = np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64)
         queries = embedded if distance == "euclidean" else normalise(embedded)
         offset = self.half_squares if distance == "euclidean" else None
-        if self.cells is None:
+        if self.cells is None or exact:
             ids, near = nearest(queries, self.points, count, threads, offset=offset)
         else:
             ids, near = self.cells.nearest(queries, self.points, count, threads, offset=offset)
@@ -74,6 +76,18 @@ class Cluster:
             return replace(self, cells=None)
         return replace(self, members=self.members[order], points=self.points[order], cells=cells)
 
+    def joined_by(self, points: np.ndarray, members: np.ndarray, threads: int) -> Cluster:
+        """Return the cluster with more members, embedded."""
+        places, cells = np.full(len(members), len(self.members)), None
+        if self.cells is not None:
+            places, cells = self.cells.places(points, threads)
+        return replace(
+            self,
+            members=np.insert(self.members, places, members),
+            points=np.insert(self.points, places, points, axis=0),
+            cells=cells,
+        )
+
     def rows_of(self, places: np.ndarray) -> np.ndarray:
         """Return the training rows of members given by their places; −1 stays."""
         if not len(self.members):  # all were forgotten
@@ -88,7 +102,9 @@ class Learner:
     centroids: Rows  # (d, C)
     clusters: list[Cluster]
 
-    def find(self, X: Rows, distance: str, probes: int, count: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    def find(
+        self, X: Rows, distance: str, probes: int, count: int, threads: int, *, exact: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the `count` nearest training rows of each row of X among its `probes` nearest clusters, and how near.
 
         Each cluster has an embedding of its own, so cosines of two clusters cannot be compared as they are: a cluster
@@ -105,7 +121,7 @@ class Learner:
                 rows = np.flatnonzero(routes[:, probe] == number)
                 if len(rows):
                     block = X if len(rows) == m else X[rows]
-                    found = cluster.find(block, distance, count, threads)
+                    found = cluster.find(block, distance, count, threads, exact=exact)
                     ids[rows, probe], near[rows, probe], lengths[rows, probe, 0] = found
         if probes == 1:
             return ids[:, 0], near[:, 0]
@@ -118,8 +134,7 @@ class Learner:
 
     def celled(self, threads: int) -> Learner:
         """Return the learner with the points of its large clusters in cells."""
-        with hold():
-            return Learner(self.centroids, [cluster.celled(threads) for cluster in self.clusters])
+        return Learner(self.centroids, [cluster.celled(threads) for cluster in self.clusters])
 
     def joined_by(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:
         """Return the learner with more points in its clusters: unit rows X, whose numbers are `members`.
@@ -139,13 +154,7 @@ class Learner:
                 known = select_columns(X[rows], cluster.features)
                 embedded = embed(known, cluster.weights, cluster.zero_below, threads)
                 points = embedded if distance == "euclidean" else normalise(embedded)
-                cluster = replace(
-                    cluster,
-                    members=np.concatenate([cluster.members, members[rows].astype(np.int32)]),
-                    points=np.concatenate([cluster.points, points]),
-                )
-                if cluster.cells is not None and cluster.cells.outgrown(len(cluster.members)):
-                    cluster = cluster.celled(threads)
+                cluster = cluster.joined_by(points, members[rows].astype(np.int32), threads)
             clusters.append(cluster)
         return Learner(self.centroids, clusters)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -92,6 +92,10 @@ class X1Model:
     def feature_share(self) -> float:
         """Share of the vote for neighbours by features, 0 without an index of them."""
         return float(self.settings["feature_share"]) if self.index is not None else 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was kept by the way, to be copied or pickled."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def adjusted(self, changes: dict[str, Any]) -> X1Model:
         """Return a model of the same arrays with other settings of prediction; itself where they are its own."""
@@ -277,9 +281,9 @@ class X1Model:
     def near(self, lists: Lists) -> Voters:
         """Return who votes by embedding, from each learner's neighbours and how near they are."""
         kind, sharpness = self.settings["vote_weight"], self.settings["vote_sharpness"]
-        shares = [voter_weights(_cut(near, self.count), kind, sharpness) / len(lists) for _, near in lists]
+        shares = [voter_weights(cut(near, self.count), kind, sharpness) / len(lists) for _, near in lists]
         if len(lists) == 1:
-            return _cut(lists[0][0], self.count), shares[0]
+            return cut(lists[0][0], self.count), shares[0]
         return np.hstack([ids[:, : self.count] for ids, _ in lists]), np.hstack(shares)
 
     def alike(self, ids: np.ndarray, cosines: np.ndarray) -> Voters:
@@ -288,10 +292,7 @@ class X1Model:
 
     def together(self, near: Voters, alike: Voters) -> Voters:
         """Return all voters with their shares of the whole vote."""
-        own = self.feature_share
-        if own == 0:
-            return near
-        return np.hstack([near[0], alike[0]]), np.hstack([(1 - own) * near[1], own * alike[1]])
+        return together(near, alike, self.feature_share)
 
     def refined(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates of each unit row and their probabilities (m, room); −1 where there are fewer."""
@@ -314,14 +315,23 @@ class X1Model:
     def learner_neighbours(self, rows: Rows, count: int, threads: int) -> Lists:
         """Return for each learner the nearest training rows and how near (m, count), best first."""
         distance, probes = self.settings["vote_distance"], self.settings["n_probe"]
+        exact = self.settings["vote_search"] == "exact"
         with hold():
-            return [learner.find(rows, distance, probes, count, threads) for learner in self.learners]
+            return [learner.find(rows, distance, probes, count, threads, exact=exact) for learner in self.learners]
 
     def _threads(self, n_jobs: int | None) -> int:
         return resolve_jobs(n_jobs)
 
 
-def _cut(lists: np.ndarray, count: int) -> np.ndarray:
+def together(near: Voters, alike: Voters, share: float) -> Voters:
+    """Return those who vote by embedding and, with a share of the whole vote, those who do by features."""
+    if share == 0:
+        return near
+    return np.hstack([near[0], alike[0]]), np.hstack([(1 - share) * near[1], share * alike[1]])
+
+
+def cut(lists: np.ndarray, count: int) -> np.ndarray:
+    """Return the first so many of each row."""
     return np.ascontiguousarray(lists[:, :count])
 
 

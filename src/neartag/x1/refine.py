@@ -154,33 +154,28 @@ def learn(
     """
     given = settings["refine_candidates"]
     size = size_for(Y) if given == "auto" else int(min(given, Y.shape[1]))
-    costs = COSTS if settings["refine_cost"] == "auto" else (float(settings["refine_cost"]),)
-    least = settings["refine_least"]
+    seed, least = settings["random_state"] or 0, settings["refine_least"]
     rest = np.ones(X.shape[0], bool)
     rest[held] = False
-    others, theirs, rows, labels = X[rest], Y[rest], X[held], Y[held]
     # Nothing of the points held out may be used yet, not even as neighbours of the others: their labels would be wrong
     # candidates just there, and the rankers would learn to refuse them to the very points that they are tried on.
+    others, theirs = X[rest], Y[rest]
     means = Means.of(others, theirs, threads)
-    wrong = hard_negatives(others, theirs, means, size, settings["random_state"] or 0, threads)
-    frequency = np.bincount(theirs.indices, minlength=Y.shape[1])
-    found = candidates.find(rows, Y, near, alike, means, size, threads)
-    right = found.right(labels)
+    wrong = hard_negatives(others, theirs, means, size, seed, threads)
+    trial = _Trial.of(X[held], Y[held], theirs, candidates.find(X[held], Y, near, alike, means, size, threads), seed)
     chosen: dict[str, Any] = {"refine_candidates": size}
     if listed is not None:
-        other = candidates.find(rows, Y, near, listed, means, size, threads)
-        theirs_too = other.right(labels)
-        if theirs_too.sum() >= NEARLY * right.sum():
-            found, right = other, theirs_too
-            chosen["feature_search"] = "near"
-    some = _some(found, MOST_CANDIDATES, settings["random_state"])
+        quicker = candidates.find(X[held], Y, near, listed, means, size, threads)
+        again = _Trial.of(X[held], Y[held], theirs, quicker, seed)
+        if again.right.sum() >= NEARLY * trial.right.sum():
+            trial, chosen["feature_search"] = again, "near"
     report(1)
-    cost = costs[0]
-    if len(costs) > 1:
-        cost = _cheapest(costs, others, theirs, wrong, rows, found, right, frequency, some, settings, threads)
+    cost = settings["refine_cost"]
+    if cost == "auto":
+        cost = _best_cost(COSTS, others, theirs, wrong, trial, least, threads)
     report(1)
-    ranked = rankers.train(others, theirs, wrong, cost, least, threads).arranged(rows, found.labels)
-    described = found.described(ranked.margins(rows, found.labels, threads), frequency)
+    ranked = rankers.train(others, theirs, wrong, cost, least, threads)
+    described, right, some = trial.described(ranked, threads), trial.right, trial.some
     mixture = Mixture.fit(described[some], right[some], threads)
     report(1)
     few = np.flatnonzero(some)[::4]  # enough for functions of the votes alone
@@ -188,47 +183,51 @@ def learn(
     usual = float(described[right, 3].mean()) if right.any() else 0.0
     if X.shape[0] <= SMALL:
         means = Means.of(X, Y, threads)
-        wrong = hard_negatives(X, Y, means, size, settings["random_state"] or 0, threads)
-        ranked = rankers.train(X, Y, wrong, cost, least, threads)
+        ranked = rankers.train(X, Y, hard_negatives(X, Y, means, size, seed, threads), cost, least, threads)
     report(1)
-    refinement = Refinement(size, means, ranked.arranged(rows, found.labels), mixture, unranked, usual)
-    asked = found.labels, described, right, some
-    return Learned(refinement, {**chosen, "refine_cost": cost}, asked)
+    labels = trial.found.labels
+    refinement = Refinement(size, means, ranked.arranged(trial.rows, labels), mixture, unranked, usual)
+    return Learned(refinement, {**chosen, "refine_cost": float(cost)}, (labels, described, right, some))
 
 
-def _cheapest(
-    costs: tuple[float, ...],
-    X: Rows,
-    Y: csr_matrix,
-    wrong: csr_matrix,
-    rows: Rows,
-    found: Candidates,
-    right: np.ndarray,
-    frequency: np.ndarray,
-    some: np.ndarray,
-    settings: dict[str, Any],
-    threads: int,
+@dataclass
+class _Trial:
+    """Points held out and their candidates, on which choices are tried."""
+
+    rows: Rows  # unit rows (m, d)
+    found: Candidates
+    right: np.ndarray  # which of the candidates are right, row after row
+    some: np.ndarray  # which of them a mixture is fitted to
+    frequency: np.ndarray  # (L,) points that have each label, without those held out
+
+    @classmethod
+    def of(cls, rows: Rows, Y: csr_matrix, others: csr_matrix, found: Candidates, seed: int) -> _Trial:
+        """Return the trial on rows with labels Y (m, L), where the other points have the labels `others`."""
+        frequency = np.bincount(others.indices, minlength=others.shape[1])
+        return cls(rows, found, found.right(Y), _some(found, MOST_CANDIDATES, seed), frequency)
+
+    def described(self, machines: Rankers, threads: int) -> np.ndarray:
+        """Return the mixture's parts of all candidates, with what these rankers say of them."""
+        machines = machines.arranged(self.rows, self.found.labels)
+        return self.found.described(machines.margins(self.rows, self.found.labels, threads), self.frequency)
+
+
+def _best_cost(
+    costs: tuple[float, ...], X: Rows, Y: csr_matrix, wrong: csr_matrix, trial: _Trial, least: float, threads: int
 ) -> float:
-    """Return the cost whose rankers, of a part of the labels, serve a mixture best on the candidates of held-out rows.
-
-    The candidates are `found`, of which `right` are right and `some` are to be looked at.
-    """
+    """Return the cost whose rankers, trained for a part of the labels, serve a mixture of their candidates best."""
     tried = np.zeros(Y.shape[1], bool)
     tried[::PART_TRIED] = True
-    theirs = found.labels[found.there]
-    looked = some & tried[theirs]
-    if not right[looked].any():
+    looked_at = trial.some & tried[trial.found.labels[trial.found.there]]
+    if not trial.right[looked_at].any():
         return costs[0]
     kept = sparse.diags(tried.astype(np.float32)).tocsr()
-    Y, wrong = csr_matrix(Y @ kept), csr_matrix(wrong @ kept)
-    for each in (Y, wrong):
-        each.eliminate_zeros()
-    losses, start = [], None
+    Y, wrong = csr_matrix(Y @ kept), csr_matrix(wrong @ kept)  # stored zeros go in the product
+    losses, mixture = [], None
     for cost in costs:
-        machines = rankers.train(X, Y, wrong, cost, settings["refine_least"], threads).arranged(rows, found.labels)
-        described = found.described(machines.margins(rows, found.labels, threads), frequency)[looked]
-        start = Mixture.fit(described, right[looked], threads, start)
-        losses.append(start.loss)
+        described = trial.described(rankers.train(X, Y, wrong, cost, least, threads), threads)[looked_at]
+        mixture = Mixture.fit(described, trial.right[looked_at], threads, mixture)
+        losses.append(mixture.loss)
     return costs[int(np.argmin(losses))]
 
 

@@ -16,6 +16,7 @@ from neartag.rows import Rows, parts, times
 from neartag.x1 import refine
 from neartag.x1.candidates import Voters
 from neartag.x1.partition import half_squares
+from neartag.x1.vote import nearest_to_one
 
 if TYPE_CHECKING:
     from neartag.x1.learner import Cluster, Learner
@@ -64,7 +65,8 @@ class SinglePoint:
         """Return who votes by embedding and who by features, each kind's shares 1 in all."""
         model, settings = self.model, self.model.settings
         how = settings["vote_distance"], settings["n_probe"], model.looked_at
-        lists = [learner.find(point, *how) for learner in self.learners]
+        exact = settings["vote_search"] == "exact"
+        lists = [learner.find(point, *how, exact=exact) for learner in self.learners]
         return model.elected(lists, lambda index, among: index.find_one(point, model.count, model.skip, among))
 
 
@@ -76,10 +78,12 @@ class _SingleLearner:
         self.centroids = learner.centroids
         self.offset = half_squares(learner.centroids) if len(learner.clusters) > 1 else None
 
-    def find(self, point: Point, distance: str, probes: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def find(
+        self, point: Point, distance: str, probes: int, count: int, *, exact: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest training rows among the point's nearest clusters, and how near, both (1, count)."""
         routes = self._route(point, probes)
-        found = [_nearest(self.clusters[number], point, distance, count) for number in routes]
+        found = [_nearest(self.clusters[number], point, distance, count, exact) for number in routes]
         if len(found) == 1:
             return found[0][0], found[0][1]
         ids, near = np.hstack([each[0] for each in found]), np.hstack([each[1] for each in found])
@@ -132,27 +136,23 @@ def _known(point: Point, features: np.ndarray | None) -> Point:
     return point[0], place, np.where(features[place] == point[1], point[2], np.float32(0))
 
 
-def _nearest(cluster: Cluster, point: Point, distance: str, count: int) -> tuple[np.ndarray, np.ndarray, float]:
+def _nearest(
+    cluster: Cluster, point: Point, distance: str, count: int, exact: bool
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Return a cluster's nearest training rows, how near (1, count), and ‖V·x‖."""
     embedded = _times(_known(point, cluster.features), cluster.weights)  # (dim,)
     if cluster.zero_below > 0:
         embedded[np.abs(embedded) < cluster.zero_below] = 0
     square = float(np.dot(embedded, embedded.astype(np.float64)))
-    ids, near = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
     if square == 0:  # sent to zero, and so near nobody
-        ids[:], near[:] = -1, -np.inf
-        return ids, near, 0.0
+        return np.full((1, count), -1, np.int32), np.full((1, count), -np.inf, np.float32), 0.0
     if distance == "cosine":
         embedded = embedded / np.float32(np.sqrt(square))
     offset = cluster.half_squares if distance == "euclidean" else None
-    if cluster.cells is not None:
+    if cluster.cells is not None and not exact:
         ids, near = cluster.cells.nearest(embedded[None], cluster.points, count, 1, offset=offset)
     else:
-        products = np.empty((1, len(cluster.members)), np.float32)
-        search_kernels.dense_times_vector(cluster.points, embedded, products[0], 0, len(cluster.members))
-        if offset is not None:
-            products -= offset
-        search_kernels.row_top(products, 0, ids, near, 0, 1)
+        ids, near = nearest_to_one(embedded, cluster.points, count, offset=offset)
     if distance == "euclidean":
         near += np.float32(1 - square / 2)
     return cluster.rows_of(ids), near, float(np.sqrt(square))

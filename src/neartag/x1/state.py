@@ -68,4 +68,4 @@ def _check_cells(centres: np.ndarray, pointer: np.ndarray, c: int, members: int,
     require(fit and bool(np.isfinite(centres).all()), f"cells of cluster {c} have no centres of {width} numbers")
     fit = pointer.dtype == np.int64 and pointer.shape == (len(centres) + 1,) and pointer[0] == 0
     rising = fit and bool((np.diff(pointer) >= 0).all())
-    require(rising and pointer[-1] <= members, f"cells of cluster {c} do not part its {members} points")
+    require(rising and pointer[-1] == members, f"cells of cluster {c} do not part its {members} points")

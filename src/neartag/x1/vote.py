@@ -41,6 +41,19 @@ def nearest(
     return ids, cosines
 
 
+def nearest_to_one(
+    query: np.ndarray, points: np.ndarray, count: int, *, offset: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same for one query (dim,), both (1, count), without the machinery of a batch."""
+    products = np.empty((1, len(points)), np.float32)
+    search_kernels.dense_times_vector(points, query, products[0], 0, len(points))
+    if offset is not None:
+        products -= offset
+    ids, near = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
+    search_kernels.row_top(products, 0, ids, near, 0, 1)
+    return ids, near
+
+
 def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: float = 20.0) -> np.ndarray:
     """Return each voter's share (m, count) in float64, rows summing to 1; −inf marks a missing voter, with share 0.
 
