@@ -339,6 +339,7 @@ def test_claims_that_fail_are_said_to_fail():
     table, _, against = claims.EXPERIMENT.report(as_claimed(-1))
     assert len(against.paragraphs) == len(table.rows)
     assert "WSABIE" in " ".join(against.paragraphs)
+    assert "not so at L̂" in " ".join(against.paragraphs)  # where an order fails is said
 
 
 def test_what_was_not_measured_is_said_to_be_so():
