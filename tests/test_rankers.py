@@ -202,6 +202,18 @@ def test_margins_whatever_the_form(by_feature, dense, threads):
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+@quick
+@given(seed=seeds, features=st.integers(0, 4))
+def test_few_features_are_looked_up_among_many_weights(seed, features):
+    random = np.random.default_rng(seed)
+    X, weights = random_csr(random, 9, 400, features), random_csr(random, 5, 400, 400)
+    bias = random.standard_normal(5).astype(np.float32)
+    labels = random.integers(0, 5, (9, 3)).astype(np.int32)
+    found = Rankers(weights, bias, np.ones(5, bool)).margins(X, labels, 1)
+    wanted = np.take_along_axis(X.toarray() @ weights.toarray().T + bias, labels, axis=1)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
 def test_weights_are_read_in_the_way_that_is_less():
     random = np.random.default_rng(10)
     X = random_csr(random, 40, 15)

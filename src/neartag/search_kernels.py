@@ -42,6 +42,18 @@ def _largest(values, start, stop):  # noqa: ANN001
     return best
 
 
+@kernel(COUNT(IDS, COUNT, COUNT, ID))
+def first_not_below(numbers, start, stop, wanted):  # noqa: ANN001, ANN201
+    """Where the first of the rising numbers start…stop is that is not below the wanted one; stop where all are."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if numbers[middle] < wanted:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
 @kernel(FLOAT(FLOAT, COUNT))
 def _worth(value, length):  # noqa: ANN001
     """How much a feature weighs for the work that a list of this length makes."""
@@ -108,26 +120,29 @@ def dense_times_vector(matrix, vector, out, start, stop):  # noqa: ANN001, ANN20
         i += 1
 
 
-@kernel(types.void(MATRIX, MATRIX, VALUES, read(ID, 2), POINTER, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
-def cell_top(queries, points, offset, routes, pointer, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
-    """The points with the largest product, less their offsets, with each query among those in the cells routes[i].
+@kernel(types.void(VALUES, MATRIX, VALUES, IDS, POINTER, ID[::1], FLOAT[::1]))
+def cell_top(query, points, offset, cells, pointer, ids, values):  # noqa: ANN001, ANN201
+    """The points of some cells with the largest product, less their offsets, with a query.
 
     The points of cell c are pointer[c]…pointer[c + 1]. Best first, ties to the lower point; −1 and −inf where there are
     fewer. `offset` is empty where there is none.
     """
-    longest = 0
-    for c in range(pointer.shape[0] - 1):
-        longest = max(longest, pointer[c + 1] - pointer[c])
-    products = np.empty(longest, np.float32)
-    for i in range(start, stop):
-        out_ids[i] = -1
-        out_values[i] = -np.inf
-        for probe in range(routes.shape[1]):
-            first, last = pointer[routes[i, probe]], pointer[routes[i, probe] + 1]
-            dense_times_vector(points[first:last], queries[i], products, 0, last - first)
-            if offset.shape[0] > 0:
-                products[: last - first] -= offset[first:last]
-            _take(products, last - first, first, out_ids[i], out_values[i])
+    ids[:] = -1
+    values[:] = -np.inf
+    for cell in cells:
+        first, last = pointer[cell], pointer[cell + 1]
+        products = np.empty(last - first, np.float32)
+        dense_times_vector(points[first:last], query, products, 0, last - first)
+        if offset.shape[0] > 0:
+            products -= offset[first:last]
+        _take(products, last - first, first, ids, values)
+
+
+@kernel(types.void(MATRIX, POINTER, COUNT, ID[:, ::1], FLOAT[:, ::1]))
+def listed_row_top(similarities, rows, first, out_ids, out_values):  # noqa: ANN001, ANN201
+    """Put what belongs there of each row's entries, numbered from `first`, into the lists of the best of rows[i]."""
+    for i in range(rows.shape[0]):
+        _take(similarities[i], similarities.shape[1], first, out_ids[rows[i]], out_values[rows[i]])
 
 
 @kernel(types.Tuple((COUNT, FLOAT))(IDS, VALUES, POINTER, types.float64, COUNT))

@@ -124,8 +124,12 @@ def run_pieces(
     least: int = BLOCK_ROWS,
 ) -> None:
     """Call `work_on(start, stop)` over 0…count in pieces that do not depend on the threads, of `least` rows or more."""
+    wanted = min(PIECES, count // least)
+    if wanted <= 1:
+        work_on(0, count)
+        return
     # Where one row outweighs a whole piece the same bound comes twice: such a piece has no rows and is left out.
-    bounds = sorted(set(_bounds(count, max(1, min(PIECES, count // least)), work))) if count else [0, 0]
+    bounds = sorted(set(_bounds(count, wanted, work)))
     pieces = len(bounds) - 1
     waiting = iter(range(pieces))
     lock = threading.Lock()

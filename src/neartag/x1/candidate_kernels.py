@@ -9,18 +9,40 @@ import numpy as np
 from numba import types
 
 from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel, read
-from neartag.search_kernels import place_label
+from neartag.search_kernels import first_not_below, place_label
 
 DOUBLE = types.float64
 VOTERS = read(ID, 2)
 WEIGHTS = read(DOUBLE, 2)  # (m, voters)
 
 
-@kernel(types.int64(COUNT, FLOAT[::1], ID[::1], COUNT, ID[::1], FLOAT[::1], ID[::1], COUNT))
-def _offer(wanted, score, touched, count, best, values, chosen, many):  # noqa: ANN001
+@kernel(types.boolean(FLOAT, ID, FLOAT, ID))
+def _is_worse(value, label, other, other_label):  # noqa: ANN001
+    """Say whether a label comes after another: a lower value, or an equal one and a higher id."""
+    return value < other or (value == other and label > other_label)
+
+
+@kernel(types.void(FLOAT, ID, COUNT, COUNT, ID[::1], FLOAT[::1]))
+def _sink(value, label, slot, filled, best, values):  # noqa: ANN001
+    """Put a label into a heap whose root is the worst, from a slot that is free, downwards."""
+    while True:
+        child = 2 * slot + 1
+        if child >= filled:
+            break
+        if child + 1 < filled and _is_worse(values[child + 1], best[child + 1], values[child], best[child]):
+            child += 1
+        if _is_worse(value, label, values[child], best[child]):
+            break
+        values[slot], best[slot] = values[child], best[child]
+        slot = child
+    values[slot], best[slot] = value, label
+
+
+@kernel(types.int64(COUNT, FLOAT[::1], ID[::1], COUNT, ID[::1], FLOAT[::1], types.boolean[::1], ID[::1], COUNT))
+def _offer(wanted, score, touched, count, best, values, taken, chosen, many):  # noqa: ANN001
     """Add the `wanted` best of the touched labels to the `many` chosen ones; returns how many are chosen then.
 
-    Ties go to the lower id. `best` and `values` are scratch of `wanted` entries or more.
+    Ties go to the lower id. `best` and `values` are scratch of `wanted` entries or more; `taken` marks the chosen ones.
     """
     filled = 0
     for t in range(count):
@@ -28,26 +50,18 @@ def _offer(wanted, score, touched, count, best, values, chosen, many):  # noqa: 
         value = score[label]
         if value <= 0.0:
             continue
-        if filled == wanted:
-            last = wanted - 1
-            if value < values[last] or (value == values[last] and label > best[last]):
-                continue
-        slot = filled if filled < wanted else wanted - 1
-        while slot > 0 and (values[slot - 1] < value or (values[slot - 1] == value and best[slot - 1] > label)):
-            values[slot] = values[slot - 1]
-            best[slot] = best[slot - 1]
-            slot -= 1
-        values[slot] = value
-        best[slot] = label
-        filled = min(filled + 1, wanted)
+        if filled < wanted:
+            values[filled], best[filled] = value, label
+            filled += 1
+            if filled == wanted and t + 1 < count:  # from here on somebody must give way: a heap knows who
+                for slot in range(wanted // 2 - 1, -1, -1):
+                    _sink(values[slot], best[slot], slot, filled, best, values)
+        elif _is_worse(values[0], best[0], value, label):
+            _sink(value, label, 0, filled, best, values)
     for place in range(filled):
         label = best[place]
-        known = False
-        for c in range(many):
-            if chosen[c] == label:
-                known = True
-                break
-        if not known:
+        if not taken[label]:
+            taken[label] = True
             chosen[many] = label
             many += 1
     return many
@@ -74,15 +88,8 @@ def _votes(indptr, indices, voters, weights, i, score, noted, touched):  # noqa:
 @kernel(types.boolean(IDS, COUNT, COUNT, ID))
 def _has(indices, start, stop, wanted):  # noqa: ANN001
     """Say whether a number is among rising ones."""
-    while start < stop:
-        middle = (start + stop) // 2
-        if indices[middle] < wanted:
-            start = middle + 1
-        elif indices[middle] > wanted:
-            stop = middle
-        else:
-            return True
-    return False
+    place = first_not_below(indices, start, stop, wanted)
+    return place < stop and indices[place] == wanted
 
 
 @kernel(
@@ -135,7 +142,7 @@ def candidates(  # noqa: ANN201
     first, second, third = np.zeros(labels, np.float32), np.zeros(labels, np.float32), np.zeros(labels, np.float32)
     touched, noted = np.empty((3, labels), np.int32), np.zeros((3, labels), np.bool_)
     best, values = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
-    chosen = np.empty(3 * wanted, np.int32)
+    chosen, taken = np.empty(3 * wanted, np.int32), np.zeros(labels, np.bool_)
     for i in range(start, stop):
         by_near = _votes(y_indptr, y_indices, near, near_weights, i, first, noted[0], touched[0])
         by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, noted[1], touched[1])
@@ -158,9 +165,9 @@ def candidates(  # noqa: ANN201
             inner = third[label] * lengths[label]
             rest = lengths[label] * lengths[label] - 2 * inner + kept
             third[label] = max((inner - kept) / np.sqrt(rest), 0.0) if rest > 1e-3 else 0.0
-        many = _offer(wanted, first, touched[0], by_near, best, values, chosen, 0)
-        many = _offer(wanted, second, touched[1], by_alike, best, values, chosen, many)
-        many = _offer(wanted, third, touched[2], by_mean, best, values, chosen, many)
+        many = _offer(wanted, first, touched[0], by_near, best, values, taken, chosen, 0)
+        many = _offer(wanted, second, touched[1], by_alike, best, values, taken, chosen, many)
+        many = _offer(wanted, third, touched[2], by_mean, best, values, taken, chosen, many)
         for c in range(room):
             if c < many:
                 label = chosen[c]
@@ -168,6 +175,7 @@ def candidates(  # noqa: ANN201
                 out_parts[i, c, 0] = first[label]
                 out_parts[i, c, 1] = second[label]
                 out_parts[i, c, 2] = third[label]
+                taken[label] = False
             else:
                 out_labels[i, c] = -1
                 out_parts[i, c, :] = 0.0

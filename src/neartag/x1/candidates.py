@@ -29,7 +29,7 @@ Voters = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and shares 
 class Candidates:
     """Labels that some points may have, and what speaks for each."""
 
-    labels: np.ndarray  # (m, room) int32, −1 where there is none
+    labels: np.ndarray  # (m, room) int32, in no order, −1 where there is none
     parts: np.ndarray  # (m, room, 3) float32: votes by embedding and by features, cosine to the label's mean
 
     @property

@@ -9,9 +9,19 @@ import numpy as np
 from numba import types
 
 from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel, read
+from neartag.search_kernels import first_not_below
+
+# What a step of a search costs, against going through one weight, and what a search costs before its first.
+SEARCH_STEP, SEARCH_START = 2.0, 4.0
 
 DOUBLE = types.float64
 VOTERS = read(ID, 2)
+
+
+@kernel(types.boolean(COUNT, COUNT))
+def _is_searched(features, weights):  # noqa: ANN001
+    """Say whether a few features are looked up among a label's weights rather than all weights gone through."""
+    return features * (SEARCH_STEP * np.log2(weights + 1.0) + SEARCH_START) < weights
 
 
 @kernel(types.void(*SPARSE, *SPARSE, VALUES, COUNT, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
@@ -26,9 +36,16 @@ def margins_by_label(indptr, indices, data, w_indptr, w_indices, w_data, bias, d
             if label < 0 or label >= bias.shape[0]:
                 out[i, c] = 0.0
                 continue
+            first, last = w_indptr[label], w_indptr[label + 1]
             total = bias[label]
-            for p in range(w_indptr[label], w_indptr[label + 1]):
-                total += w_data[p] * point[w_indices[p]]
+            if _is_searched(indptr[i + 1] - indptr[i], last - first):
+                for p in range(indptr[i], indptr[i + 1]):
+                    place = first_not_below(w_indices, first, last, indices[p])
+                    if place < last and w_indices[place] == indices[p]:
+                        total += w_data[place] * data[p]
+            else:
+                for p in range(first, last):
+                    total += w_data[p] * point[w_indices[p]]
             out[i, c] = total
         for p in range(indptr[i], indptr[i + 1]):
             point[indices[p]] = 0.0

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from neartag.rows import Rows, parts, transpose
 from neartag.threads import run_pieces, run_ranges
 from neartag.x1 import ranker_kernels
+from neartag.x1.ranker_kernels import SEARCH_START, SEARCH_STEP
 
 # A label's machine has settled when the dual's projected gradients differ by no more; passes over its points at most.
 TOLERANCE, ROUNDS = 0.1, 10
@@ -48,8 +49,11 @@ class Rankers:
         of_feature = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
         of_label = np.diff(self.weights.indptr)
         by_feature = 2 * int(of_feature[rows.indices].sum())  # once to add, once to clear
-        by_label = 2 * rows.nnz + int(of_label[labels[labels >= 0]].sum())
-        return replace(self, by_feature=by_feature < by_label)
+        there = labels >= 0
+        own = of_label[labels[there]]
+        search = SEARCH_STEP * np.log2(own + 1) + SEARCH_START  # of one feature among a label's weights
+        by_label = 2 * rows.nnz + np.minimum(own, np.repeat(np.diff(rows.indptr), there.sum(axis=1)) * search).sum()
+        return replace(self, by_feature=bool(by_feature < by_label))
 
     def has(self, labels: np.ndarray) -> np.ndarray:
         """Return which of these labels have a ranker."""
