@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from kernel_helpers import UNTOUCHED, frozen, outside, quick, ranges, seeds
 from neartag.x1 import mixture as module
 from neartag.x1 import mixture_kernels
+from neartag.x1.candidates import SIMILARITY, VOTE, Candidates
 from neartag.x1.mixture import PENALTY, Mixture, terms
 
 
@@ -261,3 +262,25 @@ def test_a_few_thousand_suffice():
     _, truth, chance = world(20_000, 12)
     entropy = -(np.log(np.where(truth, chance, 1 - chance))).mean()
     assert -(np.log(np.where(truth, told, 1 - told))).mean() < 1.05 * entropy
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_probabilities_of_candidates_are_those_of_their_written_parts(later):
+    random = np.random.default_rng(5)
+    labels = random.integers(-1, 6, (30, 8)).astype(np.int32)
+    told = random.random((30, 8, 3)).astype(np.float32) * (random.random((30, 8, 3)) < 0.7)
+    told[:, :, 2] -= 0.1  # a mean may speak against a label
+    margins, frequency = random.standard_normal((30, 8)).astype(np.float32), random.integers(1, 50, 6)
+    found = Candidates(labels, told.astype(np.float32))
+    described = found.described(margins, frequency)
+    without = np.zeros(6, bool)
+    if later:
+        without[4] = True
+        described[labels[labels >= 0] == 4, 3] = -0.5
+    mixture = Mixture.fit(described, random.random(len(described)) < 0.3)
+    out = np.empty((30, 8))
+    knots = mixture.fine, mixture.coarse, mixture.weights
+    arguments = *frozen(found.labels, found.parts, margins, frequency, without), -0.5, VOTE, SIMILARITY, *knots, out
+    mixture_kernels.probabilities(*arguments, 0, 30)
+    assert (out[labels < 0] == -1).all()
+    np.testing.assert_allclose(out[labels >= 0], 1 / (1 + np.exp(-mixture.log_odds(described))), atol=1e-5)

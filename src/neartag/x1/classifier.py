@@ -25,7 +25,7 @@ from neartag.x1.admm import penalty_for
 from neartag.x1.candidates import Voters
 from neartag.x1.feature_vote import LOOSE, MOST_WORK, FeatureIndex
 from neartag.x1.held_out import CHOICES, PART, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us, voters
-from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
+from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, svp_steps, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.partition import Partition, automatic
 from neartag.x1.schedule import Machine, cluster_bytes, kept_bytes, plan
@@ -55,7 +55,7 @@ class X1Classifier(LabelClassifier):
         svp_neighbours: int = 100,
         label_similarity: str = "cosine",
         svp_step: float = 1.5,
-        svp_max_iter: int = 10,
+        svp_max_iter: int | str = "auto",
         svp_tol: float = 1e-3,
         l2: float | str = "auto",
         l1: float = 0.0,
@@ -125,7 +125,15 @@ class X1Classifier(LabelClassifier):
         settings = parameters.checked(self.get_params())
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
+        if settings["refine"] and not len(held_out_rows(rows.shape[0], 0, few=True)):
+            warnings.warn(
+                f"{rows.shape[0]} points are too few to refine, of which some must be held out: votes alone decide",
+                UserWarning,
+                stacklevel=2,
+            )
+            settings["refine"] = False
         settings.update(automatic(rows.shape[0], settings))
+        settings["svp_max_iter"] = svp_steps(settings)
         settings["l2"] = penalty_for(rows, settings["l2"], settings["n_clusters"])
         machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])
         settings = {name: value for name, value in settings.items() if name not in MACHINE}
@@ -172,13 +180,6 @@ def _trained(
 ) -> tuple[X1Model, HeldOut | None]:
     """Return the model, how it votes chosen on held-out points if left to us, and, if asked, their answers."""
     n = rows.shape[0]
-    if settings["refine"] and not len(held_out_rows(n, settings["random_state"], few=True)):
-        warnings.warn(
-            f"{n} points are too few to refine, of which some must be held out: votes alone decide",
-            UserWarning,
-            stacklevel=3,
-        )
-        settings["refine"] = False
     if settings["refine"]:
         settings.update(refine.automatic(rows, settings))
     elif settings["vote_search"] == "auto":

@@ -22,6 +22,8 @@ from neartag.x1.vote import nearest
 
 # Unless told otherwise no cluster may be larger than so many times the average: k-means on short texts makes giants.
 LARGEST_SHARE = 3
+# Steps of SVP: what comes after the first few changes no figure where rankers decide.
+SVP_STEPS, SVP_STEPS_REFINED = 10, 6
 
 
 @dataclass
@@ -175,9 +177,17 @@ def cut(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition
         )
 
 
+def svp_steps(settings: dict[str, Any]) -> int:
+    """Return how many steps SVP makes at most, settled where that is "auto"."""
+    given = settings["svp_max_iter"]
+    if isinstance(given, str):
+        return SVP_STEPS_REFINED if settings["refine"] else SVP_STEPS
+    return int(given)
+
+
 def cluster_steps(settings: dict[str, Any]) -> int:
     """Return how many steps `train_cluster` reports: the graph, each step of SVP, the regression."""
-    return int(settings["svp_max_iter"]) + 2
+    return svp_steps(settings) + 2
 
 
 def train_cluster(
@@ -203,13 +213,13 @@ def train_cluster(
             graph,
             settings["embedding_dim"],
             step=settings["svp_step"],
-            max_iter=settings["svp_max_iter"],
+            max_iter=svp_steps(settings),
             tol=settings["svp_tol"],
             seed=seed,
             threads=threads,
             report=report,
         )
-        report(settings["svp_max_iter"] - len(embedding.objective))
+        report(svp_steps(settings) - len(embedding.objective))
         regression = admm(
             X,
             embedding.points,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import COUNT, FLOAT, ID, VALUES, kernel, read
+from neartag.jit import COUNT, FLOAT, ID, POINTER, VALUES, kernel, read
 
 DOUBLE = types.float64
 FLAGS = read(types.boolean)
@@ -60,6 +60,66 @@ def mixed(parts, fine, coarse, weights, out, start, stop):  # noqa: ANN001, ANN2
         for t in range(terms):
             total += weights[places[t]] * shares[t]
         out[i] = total
+
+
+@kernel(
+    types.void(
+        read(ID, 2),
+        read(FLOAT, 3),
+        read(FLOAT, 2),
+        POINTER,
+        FLAGS,
+        FLOAT,
+        FLOAT,
+        FLOAT,
+        read(DOUBLE, 2),
+        read(DOUBLE, 2),
+        read(DOUBLE),
+        DOUBLE[:, ::1],
+        COUNT,
+        COUNT,
+    )
+)
+def probabilities(  # noqa: ANN201
+    labels,  # noqa: ANN001
+    told,  # noqa: ANN001
+    margins,  # noqa: ANN001
+    frequency,  # noqa: ANN001
+    without_mean,  # noqa: ANN001
+    usual,  # noqa: ANN001
+    no_vote,  # noqa: ANN001
+    no_similarity,  # noqa: ANN001
+    fine,  # noqa: ANN001
+    coarse,  # noqa: ANN001
+    weights,  # noqa: ANN001
+    out,  # noqa: ANN001
+    start,  # noqa: ANN001
+    stop,  # noqa: ANN001
+):
+    """How likely each row's candidates are right (m, room), −1 where there is none, from what is told of them.
+
+    As `candidates.Candidates.described` and `mixed`, without writing the parts down; labels without a mean are given
+    what it `usual`ly says.
+    """
+    parts = np.empty(5, np.float32)
+    terms = 2 * 5 + 4 * 4
+    places, shares = np.empty(terms, np.int32), np.empty(terms)
+    for i in range(start, stop):
+        for c in range(labels.shape[1]):
+            label = labels[i, c]
+            if label < 0:
+                out[i, c] = -1.0
+                continue
+            parts[0] = margins[i, c]
+            parts[1] = np.log(told[i, c, 0] + no_vote)
+            parts[2] = np.log(told[i, c, 1] + no_vote)
+            parts[3] = usual if without_mean[label] else np.log(max(told[i, c, 2], np.float32(0.0)) + no_similarity)
+            parts[4] = np.log1p(float(frequency[label]))
+            _terms(parts, fine, coarse, places, shares)
+            total = weights[weights.shape[0] - 1]
+            for t in range(terms):
+                total += weights[places[t]] * shares[t]
+            out[i, c] = 1.0 / (1.0 + np.exp(-total))
 
 
 @kernel(

@@ -55,7 +55,9 @@ PARAMETERS = (
         choices=SIMILARITIES,
     ),
     Parameter("svp_step", float, 1.5, "step size of SVP, η (the paper: 1)", 1e-6, 10),
-    Parameter("svp_max_iter", int, 10, "steps of SVP at most", 1),
+    Parameter(
+        "svp_max_iter", int, "auto", "steps of SVP at most; auto: 10, where refine decides 6", 1, choices=("auto",)
+    ),
     Parameter("svp_tol", float, 1e-3, "SVP ends when its objective changes by less, relatively", 0),
     Parameter(
         "l2",

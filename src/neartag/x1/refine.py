@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,20 +20,20 @@ from scipy.sparse import csr_matrix
 
 from neartag.rows import Rows, is_dense
 from neartag.threads import run_ranges
-from neartag.x1 import candidate_kernels, candidates, rankers
-from neartag.x1.candidates import Candidates, Voters, hard_negatives, size_for
+from neartag.x1 import candidate_kernels, candidates, mixture_kernels, rankers
+from neartag.x1.candidates import SIMILARITY, VOTE, Candidates, Voters, hard_negatives, size_for
 from neartag.x1.means import Means
 from neartag.x1.mixture import Mixture
 from neartag.x1.rankers import Rankers
 
 # Costs of the rankers' errors that are tried, and what is taken where nothing can be told.
 COSTS = (0.5, 1.0)
-# They are tried on every so many-th label.
+# They are tried on every so many-th of the labels that occur.
 PART_TRIED = 4
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
 SMALL = 50_000
 # Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
-NEARLY = 0.99
+NEARLY = 0.97
 # Steps that `learn` reports.
 STEPS = 4
 # Candidates that a mixture is fitted to at most.
@@ -74,24 +75,34 @@ class Refinement:
 
     def scores(self, X: Rows, found: Candidates, frequency: np.ndarray, threads: int) -> np.ndarray:
         """Return the probability of each candidate (m, room), −1 where there is none."""
-        out = np.full(found.labels.shape, -1.0)
-        margins = self.rankers.margins(X, found.labels, threads)
-        ranked = self.rankers.has(found.labels[found.there])
+        labels = found.labels
+        margins = self.rankers.margins(X, labels, threads)
+        ranked = None if self._has_all else self.rankers.has(labels)
         if self.later is not None:
-            new = self.later.has(found.labels)
-            margins = np.where(new, self.later.margins(X, found.labels, threads), margins)
-            ranked |= new[found.there]
-        described = found.described(margins, frequency)
-        if self.later is not None:
-            described[self.means.lengths[found.labels[found.there]] == 0, 3] = self.usual
-        if ranked.all():
-            odds = self.mixture.log_odds(described, threads)
-        else:
-            odds = np.empty(len(ranked))
-            odds[ranked] = self.mixture.log_odds(described[ranked], threads)
-            odds[~ranked] = self.unranked.log_odds(np.ascontiguousarray(described[~ranked][:, VOTES]), threads)
-        out[found.there] = 1 / (1 + np.exp(-odds))
+            new = self.later.has(labels)
+            margins = np.where(new, self.later.margins(X, labels, threads), margins)
+            ranked = self.rankers.has(labels) | new
+        out = np.empty(labels.shape)
+        mixture, empty = self.mixture, self._without_mean
+        arguments = labels, found.parts, margins, frequency, empty, self.usual, VOTE, SIMILARITY
+        knots = mixture.fine, mixture.coarse, mixture.weights
+        run_ranges(mixture_kernels.probabilities, len(labels), threads, *arguments, *knots, out)
+        if ranked is not None:
+            others = (labels >= 0) & ~ranked
+            if others.any():
+                votes = np.log(found.parts[others][:, :2] + np.float32(VOTE))
+                out[others] = 1 / (1 + np.exp(-self.unranked.log_odds(votes, threads)))
         return out
+
+    @cached_property
+    def _has_all(self) -> bool:
+        """Whether every label has a ranker."""
+        return len(self.rankers.known) == len(self.means.lengths) and bool(self.rankers.known.all())
+
+    @cached_property
+    def _without_mean(self) -> np.ndarray:
+        """Which labels have come since the means were made, (L,)."""
+        return (self.means.lengths == 0) & (self.later is not None)
 
     def widened(self, labels: int) -> Refinement:
         """Return the refinement for more labels, which have neither mean nor ranker yet."""
@@ -217,7 +228,7 @@ def _best_cost(
 ) -> float:
     """Return the cost whose rankers, trained for a part of the labels, serve a mixture of their candidates best."""
     tried = np.zeros(Y.shape[1], bool)
-    tried[::PART_TRIED] = True
+    tried[np.flatnonzero(trial.frequency)[::PART_TRIED]] = True
     looked_at = trial.some & tried[trial.found.labels[trial.found.there]]
     if not trial.right[looked_at].any():
         return costs[0]
