@@ -26,7 +26,7 @@ LEAST = 5
 
 NONE = np.empty(0, np.float32)
 # Queries answered at once: several look into a cell, whose points are then multiplied with all of these.
-QUERIES = 2048
+QUERIES = 1024
 
 
 @dataclass
