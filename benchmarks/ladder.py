@@ -32,7 +32,7 @@ ONE_LEARNER = {"n_learners": 1, "embedding_dim": 50}
 # Growth: so many of the points of one set (WikiLSHTC's shape at 1/10), clusters of a fixed size, nothing chosen on
 # held-out points; and again where features and labels grow in proportion to the points.
 GROWTH, CLUSTER_SIZE = (20_000, 60_000, 180_000), 20_000
-GROWTH_OF_TEXTS = (12_000, 24_000, 48_000, 96_000)
+TEXTS, GROWTH_OF_TEXTS = "yso-finna-en-100k", (12_000, 24_000, 48_000, 96_000)
 FIXED = {**ONE_LEARNER, "feature_share": 0.8, "vote_neighbours": 20}
 
 
@@ -96,28 +96,20 @@ def growth() -> dict:
 
 
 def refined() -> dict:
-    """The same of X1 refined, all of it left to the program, on parts of real texts and of the synthetic set."""
+    """The same of X1 refined, all of it left to the program, on parts of real texts."""
     import numpy as np
 
-    from neartag.data import registry, synthetic
-    from neartag.errors import DataError
+    from neartag.data import registry
     from neartag.x1.classifier import X1Classifier
 
-    sets = {"points of one set, refined": (synthetic.make(GROWTH[-1], *SHAPES["tenth"][1:]), GROWTH)}
-    try:
-        sets["yso-finna-en-100k, refined"] = registry.load("yso-finna-en-100k", "train"), GROWTH_OF_TEXTS
-    except DataError as error:
-        print(f"yso-finna-en-100k: left out: {error}")
-    found: dict = {"rung": "refined"}
-    for name, (data, sizes) in sets.items():
-        order = np.random.default_rng(0).permutation(data.n_points)
-        seconds = {}
-        for n in sizes:
-            part = np.sort(order[:n])
-            runs = (_fitted(X1Classifier(refine=True), data.X[part], data.Y[part])[0] for _ in range(3))
-            seconds[n] = statistics.median(runs)
-        found[name] = _grown(seconds)
-    return found
+    data = registry.load(TEXTS, "train")
+    order = np.random.default_rng(0).permutation(data.n_points)
+    seconds = {}
+    for n in GROWTH_OF_TEXTS:
+        part = np.sort(order[:n])
+        runs = (_fitted(X1Classifier(refine=True), data.X[part], data.Y[part])[0] for _ in range(3))
+        seconds[n] = statistics.median(runs)
+    return {"rung": "refined", f"{TEXTS}, refined": _grown(seconds)}
 
 
 def _grown(seconds: dict[int, float]) -> dict:
@@ -136,7 +128,7 @@ def jobs() -> dict:
 
     made = synthetic.make(60_000, 54_600, 11_000, 42, 3.2)
     sets = {"60,000 synthetic points, 3 clusters": (made, {**FIXED, "n_clusters": 3})}
-    for name, settings in (("eurlex4k-partial", presets.get("eurlex")), ("yso-finna-en-100k", {})):
+    for name, settings in (("eurlex4k-partial", presets.get("eurlex")), (TEXTS, {})):
         try:
             sets[name] = (registry.load(name, "train"), settings)
         except DataError as error:
