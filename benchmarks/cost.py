@@ -31,7 +31,7 @@ from neartag.threads import available_cores, hold, run_ranges, tall_times
 from neartag.x1 import admm, neighbours, partition, svp
 from neartag.x1.admm import penalty_for
 from neartag.x1.feature_vote import CANDIDATES, SKIP, FeatureIndex
-from neartag.x1.learner import train_cluster
+from neartag.x1.learner import svp_steps, train_cluster
 from neartag.x1.parameters import DEFAULTS
 from neartag.x1.schedule import cluster_bytes
 from neartag.x1.vote import QUERIES, nearest, vote, voter_weights
@@ -482,15 +482,20 @@ class Steps:
         self.add("vote, 1,000 queries", seconds, voting(labels), "adding", peak, len(voters) / 1000)
 
 
+def settled(X, settings: dict) -> dict:
+    """The settings with what a cluster's training settles itself."""
+    return {**settings, "l2": penalty_for(X, settings["l2"]), "svp_max_iter": svp_steps(settings)}
+
+
 def load(name: str):
     """Unit rows and labels to train on, unit rows to ask about, and the settings."""
     if name == SYNTHETIC:
         made = synthetic.make(178_000, 162_000, 32_500, 42, 3.2)
         X = normalise(as_rows(made.X))
-        return X, made.Y, X[:MOST_QUERIES], {**DEFAULTS, "embedding_dim": 50, "l2": penalty_for(X)}
+        return X, made.Y, X[:MOST_QUERIES], settled(X, {**DEFAULTS, "embedding_dim": 50})
     train, test = registry.load(name, "train"), registry.load(name, "test")
     settings = {**DEFAULTS, **(presets.get(name) if name == "eurlex4k-partial" else {})}
-    settings |= {**partition.automatic(train.X.shape[0], settings), "l2": penalty_for(train.X, settings["l2"])}
+    settings = settled(train.X, {**settings, **partition.automatic(train.X.shape[0], settings)})
     return normalise(as_rows(train.X)), train.Y, normalise(as_rows(test.X))[:MOST_QUERIES], settings
 
 
