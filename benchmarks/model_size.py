@@ -24,9 +24,10 @@ from neartag.errors import DataError
 from neartag.metrics import evaluate
 from neartag.rows import as_rows, normalise, select_columns
 from neartag.x1.admm import embed, truncate
-from neartag.x1.classifier import X1Classifier, rounded
+from neartag.x1.classifier import X1Classifier
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
+from neartag.x1.training import rounded
 
 NAMES = ("bibtex", "eurlex4k-partial")
 MEASURES = ("P@1", "P@3", "P@5")

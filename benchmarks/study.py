@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from neartag.data import registry
 from neartag.metrics import evaluate
 from neartag.rows import as_rows, normalise
-from neartag.x1 import classifier, partition
+from neartag.x1 import partition, training
 from neartag.x1.classifier import X1Classifier
 
 HELD_OUT, SEED = 5000, 5
@@ -63,15 +63,15 @@ def cut_by_labels(Y: csr_matrix):
 def measure(name: str, settings: dict, parts) -> dict:
     X, Y, X_held, Y_held = parts
     settings = dict(settings)
-    ordinary, flat = classifier.cut, partition.FLAT
+    ordinary, flat = training.cut, partition.FLAT
     if settings.pop("plain", False):
         partition.FLAT = settings["n_clusters"]
     if settings.pop("by_labels", False):
-        classifier.cut = cut_by_labels(Y)
+        training.cut = cut_by_labels(Y)
     wall = time.perf_counter()
     model = X1Classifier(**settings).fit(X, Y)
     row = {"setting": name, "train s": time.perf_counter() - wall, "share": model.model_.feature_share}
-    classifier.cut, partition.FLAT = ordinary, flat
+    training.cut, partition.FLAT = ordinary, flat
     for column, share in (("mixed", row["share"]), ("alone", 0.0)):
         wall = time.perf_counter()
         labels, _ = model.set_params(feature_share=share).predict_topk(X_held, 5)

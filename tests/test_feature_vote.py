@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from contract import problem
 from neartag.rows import as_rows, normalise
-from neartag.x1 import cells, classifier, feature_vote, held_out
+from neartag.x1 import cells, feature_vote, held_out, training
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.feature_vote import AMONG, FeatureIndex, united
 from refine_helpers import small_model
@@ -151,8 +151,8 @@ def test_a_quick_search_goes_everywhere():
 
 
 def test_a_long_search_goes_to_those_near_where_little_is_lost(monkeypatch):
-    monkeypatch.setattr(classifier, "MOST_WORK", 0)
-    monkeypatch.setattr(classifier.refine, "NEARLY", 0.5)
+    monkeypatch.setattr(training, "MOST_WORK", 0)
+    monkeypatch.setattr(training.refine, "NEARLY", 0.5)
     data = problem()
     model = small_model().fit(data.X, data.Y)
     assert model.model_.settings["feature_search"] == "near"
@@ -160,19 +160,19 @@ def test_a_long_search_goes_to_those_near_where_little_is_lost(monkeypatch):
 
 
 def test_a_long_search_goes_everywhere_where_much_would_be_lost(monkeypatch):
-    monkeypatch.setattr(classifier, "MOST_WORK", 0)
-    monkeypatch.setattr(classifier.refine, "NEARLY", 1.5)
+    monkeypatch.setattr(training, "MOST_WORK", 0)
+    monkeypatch.setattr(training.refine, "NEARLY", 1.5)
     assert small_model().fit(problem().X, problem().Y).model_.settings["feature_search"] == "all"
 
 
 def test_what_was_asked_for_is_not_chosen(monkeypatch):
-    monkeypatch.setattr(classifier, "MOST_WORK", 0)
-    monkeypatch.setattr(classifier.refine, "NEARLY", 0.0)
+    monkeypatch.setattr(training, "MOST_WORK", 0)
+    monkeypatch.setattr(training.refine, "NEARLY", 0.0)
     assert small_model(feature_search="all").fit(problem().X, problem().Y).model_.settings["feature_search"] == "all"
 
 
 def test_votes_alone_always_look_everywhere(monkeypatch):
-    monkeypatch.setattr(classifier, "MOST_WORK", 0)
+    monkeypatch.setattr(training, "MOST_WORK", 0)
     model, _ = voters()
     assert model.model_.settings["feature_search"] == "all"
 
@@ -186,7 +186,7 @@ def test_neighbours_may_be_looked_for_elsewhere_after_training():
 
 
 def test_nothing_that_was_tried_stays_in_the_model(monkeypatch):
-    monkeypatch.setattr(classifier, "MOST_WORK", 0)
+    monkeypatch.setattr(training, "MOST_WORK", 0)
     model = small_model().fit(problem().X, problem().Y).model_
     names = set(vars(copy.deepcopy(model)))
     model.adjusted({"threshold": 0.9})

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from neartag.data import synthetic
 from neartag.metrics import evaluate
 from neartag.rows import as_rows, normalise
-from neartag.x1 import classifier as module
+from neartag.x1 import training as module
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.held_out import CHOICES, FEWEST, MOST, held_out_rows
 

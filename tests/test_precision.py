@@ -16,7 +16,7 @@ from contract import problem
 from neartag import store
 from neartag.precision import pack, round_to, unpack
 from neartag.rows import as_rows, normalise
-from neartag.x1 import classifier as module
+from neartag.x1 import training as module
 from neartag.x1.classifier import X1Classifier
 
 COMPACT = {"float16": np.float16, "int8": np.int8}

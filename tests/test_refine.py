@@ -31,8 +31,8 @@ from neartag.errors import ParameterError
 from neartag.features import TfidfFeatures
 from neartag.metrics import evaluate, precision_at
 from neartag.rows import as_rows, normalise
-from neartag.x1 import classifier as classifier_module
 from neartag.x1 import refine as module
+from neartag.x1 import training
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.held_out import FEWEST, held_out_rows, voters
 from refine_helpers import CLUSTERS, OPTIONS, fitted, in_plain_python, sharp, small_model, state_bytes
@@ -437,7 +437,7 @@ def test_held_out_points_are_answered_with_probabilities():
     model = small_model(embedding_dim=30, svp_max_iter=3).fit(data.X, data.Y, held_out=True)
     held = model.held_out_
     assert np.array_equal(held.points, held_out_rows(4000, 0, few=True))
-    assert_well_formed(held.labels, held.scores, 400, classifier_module.ANSWERS, 60)
+    assert_well_formed(held.labels, held.scores, 400, training.ANSWERS, 60)
     there = held.labels >= 0
     right = np.zeros(there.shape, bool)
     right[there] = np.asarray(data.Y[np.repeat(held.points, there.sum(axis=1)), held.labels[there]]).ravel() == 1

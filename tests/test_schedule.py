@@ -93,7 +93,7 @@ def test_training_obeys_the_limit(monkeypatch):
         X1Classifier(**settings, max_memory="1KB").fit(data.X, data.Y)
     monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
     seen: list[int] = []
-    monkeypatch.setattr("neartag.x1.classifier._parallel", lambda at_once, work: seen.append(at_once) or _run(work))
+    monkeypatch.setattr("neartag.x1.training._parallel", lambda at_once, work: seen.append(at_once) or _run(work))
     free = X1Classifier(**settings).fit(data.X, data.Y).model_
     assert max(seen) == 2
     seen.clear()

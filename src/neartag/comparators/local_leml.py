@@ -43,9 +43,9 @@ from neartag.comparators.model import (
 from neartag.progress import Progress
 from neartag.rows import Rows, compact, normalise, own_columns, select_columns, times
 from neartag.threads import hold, tall_times
-from neartag.x1.classifier import cut_all
 from neartag.x1.learner import LARGEST_SHARE
 from neartag.x1.partition import Partition, automatic, route
+from neartag.x1.training import cut_all
 
 
 @dataclass
