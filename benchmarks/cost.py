@@ -168,7 +168,7 @@ def searching(queries: int, n: int, dim: int) -> Cost:
 
 
 def list_entries(X, lengths: np.ndarray, rescoring: int, skip: float = SKIP) -> np.ndarray:
-    """Entries of features' lists gone through for each query, by the rule of `search_kernels.sparse_top`."""
+    """Entries of features' lists gone through for each query, by the rule of `list_kernels.sparse_top`."""
     taken = np.empty(X.shape[0])
     for i in range(X.shape[0]):
         part = slice(X.indptr[i], X.indptr[i + 1])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, random_csr, random_labels, ranges, seeds
-from neartag import search_kernels
+from neartag import list_kernels, search_kernels, vote_kernels
 from neartag.data.synthetic import make
 
 
@@ -54,7 +54,7 @@ def test_vote_top(rows, n_labels, n_voters, wanted, ties, seed):
     ids, scores = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED)
     arguments = (*parts(labels)[:2], *frozen(voters, weights, frequency))
     sums, touched = np.zeros(n_labels), np.empty(n_labels, np.int32)
-    search_kernels.vote_top(*arguments, sums, touched, ids, scores, start, stop)
+    vote_kernels.vote_top(*arguments, sums, touched, ids, scores, start, stop)
     assert not sums.any(), "left as it was found"
     for row in range(start, stop):
         best, sums = brute_vote(labels, voters[row], weights[row], frequency, wanted)
@@ -68,7 +68,7 @@ def sparse_top(Q, P, skip, candidates, ids, values, start, stop):
     n, d = P.shape
     score, touched, query = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
     matrices = *parts(Q), *parts(csr_matrix(P.T.tocsr())), *parts(P)
-    search_kernels.sparse_top(*matrices, skip, candidates, score, touched, query, ids, values, start, stop)
+    list_kernels.sparse_top(*matrices, skip, candidates, score, touched, query, ids, values, start, stop)
     assert not score.any(), "left as they were found"
     assert not query.any(), "left as they were found"
 
@@ -113,7 +113,7 @@ def test_listed_top(rows, width, n, wanted, many, seed):
     listed = np.maximum(listed, -1).astype(np.int32)
     ids, values = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED, np.float32)
     query = np.zeros(width, np.float32)
-    search_kernels.listed_top(*parts(Q), *parts(P), *frozen(listed), query, ids, values, start, stop)
+    list_kernels.listed_top(*parts(Q), *parts(P), *frozen(listed), query, ids, values, start, stop)
     assert not query.any(), "left as it was found"
     table = (Q @ P.T).toarray()
     for row in range(start, stop):

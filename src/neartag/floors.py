@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag import frequent, search_kernels
+from neartag import frequent, list_kernels, vote_kernels
 from neartag.errors import ParameterError
 from neartag.rows import Rows, as_rows, normalise, parts, times, transpose
 from neartag.scoring import frequencies
@@ -109,7 +109,7 @@ def _nearest(queries: Rows, postings: csr_matrix, count: int) -> tuple[np.ndarra
     cosines = np.empty((m, count), np.float32)
     scratch = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
     matrices = *parts(queries), *parts(postings), *parts(transpose(postings))
-    search_kernels.sparse_top(*matrices, 0.0, count, *scratch, ids, cosines, 0, m)
+    list_kernels.sparse_top(*matrices, 0.0, count, *scratch, ids, cosines, 0, m)
     return ids, cosines
 
 
@@ -119,7 +119,7 @@ def _voted(Y: csr_matrix, frequency: np.ndarray, voters: np.ndarray, weights: np
     indptr, indices, _ = parts(Y)
     arguments = np.ascontiguousarray(voters), np.ascontiguousarray(weights, np.float64), frequency
     scratch = np.zeros(Y.shape[1]), np.empty(Y.shape[1], np.int32)
-    search_kernels.vote_top(indptr, indices, *arguments, *scratch, best, np.empty(best.shape), 0, len(best))
+    vote_kernels.vote_top(indptr, indices, *arguments, *scratch, best, np.empty(best.shape), 0, len(best))
     return best
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag import memory, search_kernels
+from neartag import list_kernels, memory, search_kernels
 from neartag.arrays import check_pointers, count, get_rows, put_rows, require
 from neartag.comparators.parameters import TABLES
 from neartag.errors import ParameterError
@@ -256,7 +256,7 @@ def best(scores: Rows, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         return ids, values
     if sparse.issparse(scores):
         rows = as_rows(scores)
-        run_ranges(search_kernels.sparse_row_top, m, threads, *parts(rows), ids, values, work=parts(rows)[0])
+        run_ranges(list_kernels.sparse_row_top, m, threads, *parts(rows), ids, values, work=parts(rows)[0])
     else:
         run_ranges(search_kernels.row_top, m, threads, np.ascontiguousarray(scores, np.float32), 0, ids, values)
     return ids, values

@@ -9,7 +9,8 @@ import numpy as np
 from numba import types
 
 from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel, read
-from neartag.search_kernels import first_not_below, place_label
+from neartag.search_kernels import first_not_below
+from neartag.vote_kernels import place_label
 
 DOUBLE = types.float64
 VOTERS = read(ID, 2)

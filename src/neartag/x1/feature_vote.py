@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from neartag import search_kernels
+from neartag import list_kernels
 from neartag.rows import Rows, compact, dense, parts, transpose
 from neartag.threads import hold, run_ranges
 from neartag.x1.vote import nearest
@@ -99,11 +99,11 @@ class FeatureIndex:
         def everywhere(start: int, stop: int) -> None:
             scratch = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
             arguments = *queries, *self.arrays, skip, CANDIDATES * count, *scratch
-            search_kernels.sparse_top(*arguments, ids, cosines, start, stop)
+            list_kernels.sparse_top(*arguments, ids, cosines, start, stop)
 
         def among(start: int, stop: int) -> None:
             arguments = *queries, *self.arrays[3:], listed, np.zeros(d, np.float32)
-            search_kernels.listed_top(*arguments, ids, cosines, start, stop)
+            list_kernels.listed_top(*arguments, ids, cosines, start, stop)
 
         run_ranges(everywhere if listed is None else among, m, threads, work=queries[0])
         return ids, cosines
@@ -130,7 +130,7 @@ class FeatureIndex:
             pointer, n = np.concatenate([[0], np.cumsum(np.count_nonzero(self.postings, axis=0))]), len(self.postings)
         rescoring = CANDIDATES * count * (int(pointer[-1]) // max(n, 1))
         queries = parts(sparse.csr_matrix(X))
-        return search_kernels.search_work(*queries, pointer, skip, rescoring) / max(1, X.shape[0])
+        return list_kernels.search_work(*queries, pointer, skip, rescoring) / max(1, X.shape[0])
 
 
 def united(lists: list[np.ndarray]) -> np.ndarray:

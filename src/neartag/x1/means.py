@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag import search_kernels
+from neartag import list_kernels
 from neartag.rows import Rows, parts, transpose
 from neartag.threads import run_ranges
 
@@ -59,7 +59,7 @@ def _largest(sums: csr_matrix, lengths: np.ndarray, threads: int) -> csr_matrix:
     places, sizes = np.empty((m, width), np.int32), np.empty((m, width), np.float32)
     # Entries are named by their places in their rows, so that sign and column can be looked up.
     named = (np.arange(len(data)) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
-    run_ranges(search_kernels.sparse_row_top, m, threads, indptr, named, np.abs(data), places, sizes, work=indptr)
+    run_ranges(list_kernels.sparse_row_top, m, threads, indptr, named, np.abs(data), places, sizes, work=indptr)
     kept = (places >= 0) & (sizes > 0)
     entries = (places + indptr[:-1, None])[kept]
     counts = kept.sum(axis=1)

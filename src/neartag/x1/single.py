@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from neartag import search_kernels
+from neartag import search_kernels, vote_kernels
 from neartag.rows import Rows, parts, times
 from neartag.x1 import refine
 from neartag.x1.candidates import Voters
@@ -51,7 +51,7 @@ class SinglePoint:
             best, sums = np.empty((1, most), np.int32), np.empty((1, most))
             scratch = np.zeros(model.n_labels), np.empty(model.n_labels, np.int32)
             voters = self.voters(point)
-            search_kernels.vote_top(*self.labels, *voters, model.frequency, *scratch, best, sums, 0, 1)
+            vote_kernels.vote_top(*self.labels, *voters, model.frequency, *scratch, best, sums, 0, 1)
         if best[0, 0] < 0:
             return None
         labels[:, :most], scores[:, :most] = best, np.minimum(sums, 1.0)

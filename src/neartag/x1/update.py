@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag import search_kernels
+from neartag import list_kernels
 from neartag.rows import Rows, dense, parts
 from neartag.x1.feature_vote import FeatureIndex
 from neartag.x1.later import ranked_later
@@ -129,7 +129,7 @@ def _longer(index: FeatureIndex, rows: Rows) -> FeatureIndex:
     old = parts(index.postings)
     pointer = old[0] + new.indptr
     pieces = np.empty(pointer[-1], np.float32), np.empty(pointer[-1], np.int32), pointer
-    search_kernels.append_columns(*old, *parts(new), n, *pieces)
+    list_kernels.append_columns(*old, *parts(new), n, *pieces)
     return FeatureIndex(csr_matrix(pieces, shape=(d, n + m)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag import search_kernels
+from neartag import search_kernels, vote_kernels
 from neartag.errors import ParameterError
 from neartag.rows import parts
 from neartag.threads import run_pieces, run_ranges
@@ -62,7 +62,7 @@ def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: floa
     if kind not in WEIGHTS:
         raise ParameterError(f"vote_weight must be one of {WEIGHTS}, not {kind!r}")
     out = np.empty(cosines.shape)
-    search_kernels.shares(cosines, sharpness if kind == "similarity" else 0.0, out, 0, len(out))
+    vote_kernels.shares(cosines, sharpness if kind == "similarity" else 0.0, out, 0, len(out))
     return out
 
 
@@ -87,7 +87,7 @@ def vote(
 
     def part(start: int, stop: int) -> None:
         scratch = np.zeros(Y.shape[1]), np.empty(Y.shape[1], np.int32)
-        search_kernels.vote_top(*arguments, *scratch, labels, scores, start, stop)
+        vote_kernels.vote_top(*arguments, *scratch, labels, scores, start, stop)
 
     run_ranges(part, m, threads)
     return labels, scores
