@@ -174,9 +174,22 @@ def test_embed_row_and_dense_times_vector():
     assert (outside(products, 2, 9) == UNTOUCHED).all()
 
 
-@pytest.mark.parametrize("name", ["row_top", "sparse_top", "vote_top", "embed_row", "dense_times_vector"])
-def test_kernels_let_other_threads_run(name):
-    assert getattr(search_kernels, name).targetoptions["nogil"]
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        search_kernels.row_top,
+        search_kernels.embed_row,
+        search_kernels.dense_times_vector,
+        search_kernels.cell_top,
+        search_kernels.listed_row_top,
+        list_kernels.sparse_top,
+        list_kernels.listed_top,
+        vote_kernels.vote_top,
+    ],
+    ids=lambda kernel: kernel.py_func.__name__,
+)
+def test_kernels_let_other_threads_run(kernel):
+    assert kernel.targetoptions["nogil"]
 
 
 @given(st.integers(20, 120), st.integers(1, 6), st.booleans(), seeds)
