@@ -124,7 +124,7 @@ class X1Classifier(LabelClassifier):
                 UserWarning,
                 stacklevel=2,
             )
-            settings["refine"] = False
+            settings["refine"] = False  # but what was asked for is told of the model
         settings.update(automatic(rows.shape[0], settings))
         settings["svp_max_iter"] = svp_steps(settings)
         settings["l2"] = penalty_for(rows, settings["l2"], settings["n_clusters"])
@@ -135,6 +135,7 @@ class X1Classifier(LabelClassifier):
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with hold():
             model, self.held_out_ = trained(rows, Y, settings, machine, progress, held_out)
+        model.settings["refine"] = self.refine
         self._learned(model)
         return self
 

@@ -56,7 +56,7 @@ def trained(
     try_near = settings["feature_search"] == "auto" and settings["refine"]
     if settings["feature_search"] == "auto":
         settings["feature_search"] = "all"
-    model = X1Model(settings, int(rows.shape[1]), Y, learners, index)
+    model = X1Model(settings, int(rows.shape[1]), Y, learners, index, proposing=settings["refine"])
     if len(held):
         if names:
             settings.update(choose(model, rows, held, names, machine.jobs))
