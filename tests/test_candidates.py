@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 
 from contract import problem
 from kernel_helpers import frozen, quick, random_labels, seeds
+from neartag import rows as rows_module
 from neartag.rows import as_rows, normalise
 from neartag.x1 import candidates as module
 from neartag.x1 import means as means_module
@@ -17,6 +18,14 @@ from neartag.x1 import refine
 from neartag.x1.candidates import FEWEST, PER_LABEL, Candidates, find, hard_negatives, nobody, size_for
 from neartag.x1.means import Means
 from refine_helpers import in_plain_python
+
+
+@pytest.fixture(autouse=True, scope="module", params=[2**21, 0], ids=["as a table", "by lists"])
+def tables(request):
+    """Have the means read in either form."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "TABLE_ENTRIES", request.param)
+        yield
 
 
 def points(random, n, d, share=0.4):
@@ -99,6 +108,24 @@ def test_candidates_are_the_best_by_either_vote_or_the_means(seed, size, threads
     found = find(X, Y, near, alike, Means.of(X, Y, 1), min(size, 8), threads)
     assert found.labels.shape == (20, min(3 * size, 8))
     assert_candidates(found, (votes(Y, near), votes(Y, alike), similarities(X, Y, np.arange(20))), min(size, 8))
+
+
+@quick
+@given(seed=seeds)
+def test_the_form_of_the_means_changes_nothing(seed):
+    random = np.random.default_rng(seed)
+    X, Y = points(random, 20, 12), random_labels(random, 20, 8)
+    near, means = some_voters(random, 20, 5, 20), Means.of(X, Y, 1)
+    table, means.__dict__["table"] = means.postings.toarray(), np.empty((0, 0), np.float32)
+    by_lists = find(X, Y, near, nobody(20), means, 3, 1, Y)
+    means.__dict__["table"] = table
+    as_table = find(X, Y, near, nobody(20), means, 3, 1, Y)
+    ours, theirs = by_lists.ordered(), as_table.ordered()
+    assert (ours.labels == theirs.labels).all()
+    assert (ours.parts == theirs.parts).all()
+    there = ours.there
+    assert (np.diff(ours.labels, axis=1)[there[:, 1:]] > 0).all()
+    assert (there.sum(axis=1) == by_lists.there.sum(axis=1)).all()
 
 
 @quick

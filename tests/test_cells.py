@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from contract import problem
 from kernel_helpers import UNTOUCHED, frozen, seeds
-from neartag import search_kernels, store
+from neartag import store
 from neartag.rows import as_rows, normalise
 from neartag.threads import hold
+from neartag.x1 import cell_kernels
 from neartag.x1 import cells as module
 from neartag.x1.cells import cells_of
 from neartag.x1.classifier import X1Classifier
@@ -46,6 +47,42 @@ def scattered(n: int, dim: int = 8, groups: int = 30, seed: int = 0) -> np.ndarr
     return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
 
 
+@given(st.integers(1, 40), st.lists(st.integers(0, 60), max_size=8), st.booleans(), seeds)
+@settings(max_examples=200)
+def test_best_of(wanted, sizes, ties, seed):
+    random = np.random.default_rng(seed)
+    places, count = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), int(sum(sizes))
+    gaps = random.integers(0, 5, len(sizes))
+    names = random.permutation(np.concatenate([[0], np.cumsum(np.array(sizes, int) + gaps)])[:-1])
+    # Starts in any order, so long as no two values have one name.
+    order = np.argsort(names)
+    names[order] = np.concatenate([[0], np.cumsum(np.array(sizes, int)[order])])[:-1]
+    values = random.choice([-np.inf, -1, 0, 0.5, 1], count) if ties else random.standard_normal(count)
+    values = values.astype(np.float32)
+    ids, best = np.full(wanted, -7, np.int32), np.full(wanted, UNTOUCHED, np.float32)
+    cell_kernels.best_of(*frozen(values, places, names.astype(np.int64)), ids, best)
+    own = [names[p] + j for p in range(len(sizes)) for j in range(sizes[p])]
+    expected = sorted(zip(-values, own, strict=True))[:wanted]
+    assert ids.tolist() == [name for _, name in expected] + [-1] * (wanted - len(expected))
+    assert best.tolist() == [-value for value, _ in expected] + [-np.inf] * (wanted - len(expected))
+
+
+@pytest.mark.parametrize("offsets", [False, True])
+def test_many_queries_at_once_are_as_each_alone(offsets):
+    random = np.random.default_rng(4)
+    points, queries = random.standard_normal((2000, 8)).astype(np.float32), scattered(50, seed=1)
+    pointer = np.concatenate([[0], np.sort(random.integers(0, 2000, 30)), [2000, 2000]])  # the last cell is empty
+    routes = np.array([random.permutation(32)[:5] for _ in range(50)], np.int32)
+    offset = random.random(2000).astype(np.float32) if offsets else np.empty(0, np.float32)
+    ids, values = np.full((50, 12), -7, np.int32), np.full((50, 12), UNTOUCHED, np.float32)
+    cell_kernels.cells_top(*frozen(queries, points, offset, routes, pointer), ids, values)
+    for row in range(50):
+        one, near = np.empty(12, np.int32), np.empty(12, np.float32)
+        cell_kernels.cell_top(*frozen(queries[row].copy(), points, offset, routes[row].copy(), pointer), one, near)
+        np.testing.assert_allclose(values[row], near, atol=1e-5)
+        assert ids[row].tolist() == one.tolist()
+
+
 @given(st.integers(1, 9), st.integers(1, 5), st.booleans(), st.booleans(), seeds)
 @settings(max_examples=150)
 def test_kernel(wanted, probes, ties, offsets, seed):
@@ -56,7 +93,7 @@ def test_kernel(wanted, probes, ties, offsets, seed):
     offset = random.random(20).astype(np.float32) if offsets else np.empty(0, np.float32)
     chosen = random.permutation(6)[:probes].astype(np.int32)
     ids, values = np.full(wanted, -7, np.int32), np.full(wanted, UNTOUCHED, np.float32)
-    search_kernels.cell_top(*frozen(query, points, offset, chosen, pointer), ids, values)
+    cell_kernels.cell_top(*frozen(query, points, offset, chosen, pointer), ids, values)
     products = points @ query - (offset if offsets else 0)
     there = np.sort(np.concatenate([np.arange(pointer[cell], pointer[cell + 1]) for cell in chosen]))
     order = there[np.argsort(-products[there], kind="stable")][:wanted]

@@ -61,9 +61,21 @@ def test_log_odds_are_a_product_with_the_basis(rows, seed, count, knots):
     design = basis(parts, fine, coarse)
     assert design.shape[1] == len(weights) - 1
     out = np.full(m, UNTOUCHED)
-    mixture_kernels.mixed(*frozen(parts, fine, coarse, weights), out, start, stop)
+    mixture_kernels.mixed(*frozen(parts, *Mixture(fine, coarse, weights).folded), out, start, stop)
     np.testing.assert_allclose(out[start:stop], (design @ weights[:-1] + weights[-1])[start:stop], atol=1e-6)
     assert (outside(out, start, stop) == UNTOUCHED).all()
+
+
+def test_knots_that_fall_together_are_one():
+    parts, _, fine, coarse, weights = made(3)
+    fine, coarse = np.sort(fine, axis=1), coarse.copy()
+    coarse[:, [0, -1]] = fine[:, [0, -1]]  # the same smallest and largest value, as of the same candidates
+    coarse = np.sort(coarse, axis=1)
+    found = Mixture(fine, coarse, weights)
+    assert np.isinf(found.folded[0]).sum(axis=1).min() >= 2
+    np.testing.assert_allclose(
+        found.log_odds(parts), basis(parts, fine, coarse) @ weights[:-1] + weights[-1], atol=1e-6
+    )
 
 
 def test_beyond_the_last_knot_nothing_changes():
@@ -279,8 +291,7 @@ def test_probabilities_of_candidates_are_those_of_their_written_parts(later):
         described[labels[labels >= 0] == 4, 3] = -0.5
     mixture = Mixture.fit(described, random.random(len(described)) < 0.3)
     out = np.empty((30, 8))
-    knots = mixture.fine, mixture.coarse, mixture.weights
-    arguments = *frozen(found.labels, found.parts, margins, frequency, without), -0.5, VOTE, SIMILARITY, *knots, out
-    mixture_kernels.probabilities(*arguments, 0, 30)
+    arguments = *frozen(found.labels, found.parts, margins, frequency, without), -0.5, VOTE, SIMILARITY
+    mixture_kernels.probabilities(*arguments, *frozen(*mixture.folded), out, 0, 30)
     assert (out[labels < 0] == -1).all()
     np.testing.assert_allclose(out[labels >= 0], 1 / (1 + np.exp(-mixture.log_odds(described))), atol=1e-5)

@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, quick, random_csr, ranges, seeds
+from neartag import rows as rows_module
 from neartag.rows import normalise
 from neartag.x1 import ranker_kernels
 from neartag.x1 import rankers as module
@@ -170,6 +171,14 @@ def test_the_same_bytes(change):
 # ---- margins
 
 
+@pytest.fixture(scope="module")
+def lists():
+    """Have weights read by lists, however well they are filled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "TABLE_ENTRIES", 0)
+        yield
+
+
 @quick
 @given(rows=ranges(), seed=seeds)
 def test_margins_are_those_of_dense_weights(rows, seed):
@@ -180,31 +189,36 @@ def test_margins_are_those_of_dense_weights(rows, seed):
     (labels,) = frozen(random.integers(-1, 10, (m, 5)).astype(np.int32))
     whole = np.hstack([X.toarray() @ weights.toarray().T + bias, np.zeros((m, 4))])  # the last for −1
     wanted = np.take_along_axis(whole, np.where(labels < 0, 10, labels), axis=1)
-    by_label, by_feature = np.full((2, m, 5), UNTOUCHED, np.float32)
+    by_label, by_feature, by_table = np.full((3, m, 5), UNTOUCHED, np.float32)
     ranker_kernels.margins_by_label(*parts(X), *parts(weights), bias, 15, labels, by_label, start, stop)
     turned = csr_matrix(weights.T.tocsr())
     ranker_kernels.margins_by_feature(*parts(X), *parts(turned), bias, labels, by_feature, start, stop)
-    for found in (by_label, by_feature):
+    ranker_kernels.margins_by_table(*parts(X), *frozen(turned.toarray()), bias, labels, by_table, start, stop)
+    for found in (by_label, by_feature, by_table):
         np.testing.assert_allclose(found[start:stop], wanted[start:stop], atol=1e-5)
+        assert (found == by_label).all(), "the form of the weights changes an answer"
         assert (outside(found, start, stop) == UNTOUCHED).all()
 
 
-@pytest.mark.parametrize("by_feature", [False, True])
+@pytest.mark.parametrize("form", ["by label", "by feature", "as a table"])
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_margins_whatever_the_form(by_feature, dense, threads):
+def test_margins_whatever_the_form(form, dense, threads, monkeypatch):
+    if form != "as a table":
+        monkeypatch.setattr(rows_module, "TABLE_ENTRIES", 0)
     random = np.random.default_rng(9)
     X, weights = random_csr(random, 40, 15), random_csr(random, 7, 15)
     bias = random.standard_normal(7).astype(np.float32)
     labels = random.integers(0, 7, (40, 5)).astype(np.int32)
-    found = Rankers(weights, bias, np.ones(7, bool), by_feature).margins(X.toarray() if dense else X, labels, threads)
+    rankers = Rankers(weights, bias, np.ones(7, bool), form == "by feature")
+    found = rankers.margins(X.toarray() if dense else X, labels, threads)
     wanted = np.take_along_axis(X.toarray() @ weights.toarray().T + bias, labels, axis=1)
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
 @quick
 @given(seed=seeds, features=st.integers(0, 4))
-def test_few_features_are_looked_up_among_many_weights(seed, features):
+def test_few_features_are_looked_up_among_many_weights(lists, seed, features):
     random = np.random.default_rng(seed)
     X, weights = random_csr(random, 9, 400, features), random_csr(random, 5, 400, 400)
     bias = random.standard_normal(5).astype(np.float32)

@@ -82,6 +82,19 @@ def test_compact_makes_well_filled_rows_dense():
     assert rows.compact(csr_matrix((0, 4), dtype=np.float32)).shape == (0, 4)
 
 
+@pytest.mark.parametrize(
+    ("shape", "stored", "as_array"),
+    [((100, 100), 300, True), ((100, 100), 299, False), ((2048, 1025), 10**6, False), ((0, 5), 0, False)],
+)
+def test_weights_become_a_table_where_they_are_filled_well_and_small(shape, stored, as_array):
+    places = np.random.default_rng(0).choice(max(1, shape[0] * shape[1]), stored, replace=False)
+    weights = csr_matrix((np.ones(stored, np.float32), np.divmod(places, shape[1])), shape)
+    table = rows.tabled(weights)
+    assert table.dtype == np.float32
+    assert table.flags.c_contiguous
+    np.testing.assert_array_equal(table, weights.toarray() if as_array else np.empty((0, 0)))
+
+
 def test_parts_have_the_kernels_types():
     for matrix in (random_rows(), random_rows().astype(np.float64)):
         assert [part.dtype for part in rows.parts(matrix)] == [np.int64, np.int32, np.float32]

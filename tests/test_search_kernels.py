@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, random_csr, random_labels, ranges, seeds
 from neartag import list_kernels, search_kernels, vote_kernels
 from neartag.data.synthetic import make
+from neartag.x1 import cell_kernels
 
 
 @given(ranges(), st.integers(0, 9), st.integers(1, 12), st.booleans(), seeds)
@@ -180,8 +181,8 @@ def test_embed_row_and_dense_times_vector():
         search_kernels.row_top,
         search_kernels.embed_row,
         search_kernels.dense_times_vector,
-        search_kernels.cell_top,
-        search_kernels.listed_row_top,
+        cell_kernels.cell_top,
+        cell_kernels.cells_top,
         list_kernels.sparse_top,
         list_kernels.listed_top,
         vote_kernels.vote_top,

@@ -11,28 +11,14 @@ import numpy as np
 from numba import types
 
 from neartag.jit import FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel
+from neartag.search_kernels import embed_row
 
 
-@kernel(types.void(POINTER, IDS, VALUES, MATRIX, FLOAT[:, ::1], types.int64, types.int64), fastmath=True)
+@kernel(types.void(POINTER, IDS, VALUES, MATRIX, FLOAT[:, ::1], types.int64, types.int64))
 def sparse_times_dense(indptr, indices, data, dense, out, start, stop):  # noqa: ANN001, ANN201
     """out[start:stop] = S[start:stop] @ dense, S in CSR."""
-    width = dense.shape[1]
     for i in range(start, stop):
-        for c in range(width):
-            out[i, c] = 0.0
-        position, end = indptr[i], indptr[i + 1]
-        # Four entries at a time: the row of `out` is then read and written a quarter as often.
-        while position + 4 <= end:
-            a0, a1, a2, a3 = data[position], data[position + 1], data[position + 2], data[position + 3]
-            j0, j1, j2, j3 = indices[position], indices[position + 1], indices[position + 2], indices[position + 3]
-            for c in range(width):
-                out[i, c] += a0 * dense[j0, c] + a1 * dense[j1, c] + a2 * dense[j2, c] + a3 * dense[j3, c]
-            position += 4
-        while position < end:
-            a0, j0 = data[position], indices[position]
-            for c in range(width):
-                out[i, c] += a0 * dense[j0, c]
-            position += 1
+        embed_row(indptr, indices, data, i, dense, out[i])
 
 
 @kernel(types.void(POINTER, IDS, VALUES, POINTER, IDS, VALUES, FLOAT[:, ::1], types.int64, types.int64))

@@ -21,6 +21,9 @@ Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no ty
 # From this share of stored entries on, a cluster's rows are worked on as a dense array: BLAS on all of
 # them is then quicker than skipping zeros. Measured break-even lies between 0.1 and 0.3.
 DENSE_SHARE = 0.2
+# From this share of stored entries on, whole rows of a table of weights are added more quickly than the entries of a
+# list, which are met one by one; up to so many entries the table stays in cache.
+TABLE_SHARE, TABLE_ENTRIES = 0.03, 2**21
 # About so many rows are looked at to tell dense features from sparse ones.
 LOOKED_AT = 1000
 # A length that differs from 1 by no more is that of a unit row in float32, or in a text of six digits.
@@ -67,6 +70,13 @@ def parts(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         matrix.indices.astype(np.int32, copy=False),
         matrix.data.astype(np.float32, copy=False),
     )
+
+
+def tabled(weights: csr_matrix) -> np.ndarray:
+    """Return sparse weights (d, width) as an array where rows are multiplied with it more quickly; else (0, 0)."""
+    size = weights.shape[0] * weights.shape[1]
+    worth = 0 < size <= TABLE_ENTRIES and weights.nnz >= TABLE_SHARE * size
+    return dense(weights) if worth else np.empty((0, 0), np.float32)
 
 
 def times(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel, read
-from neartag.search_kernels import first_not_below
+from neartag.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, SPARSE, VALUES, kernel, read
+from neartag.search_kernels import embed_row, first_not_below
 from neartag.vote_kernels import place_label
 
 DOUBLE = types.float64
@@ -86,6 +86,22 @@ def _votes(indptr, indices, voters, weights, i, score, noted, touched):  # noqa:
     return count
 
 
+@kernel(types.int64(*SPARSE, *SPARSE, COUNT, FLOAT[::1], types.boolean[::1], ID[::1]))
+def _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, score, noted, touched):  # noqa: ANN001
+    """Sum the products of row i with the labels' means into `score`; the rest as in `_votes`."""
+    count = 0
+    for p in range(indptr[i], indptr[i + 1]):
+        feature, value = indices[p], data[p]
+        for q in range(c_indptr[feature], c_indptr[feature + 1]):
+            label = c_indices[q]
+            if not noted[label]:
+                noted[label] = True
+                touched[count] = label
+                count += 1
+            score[label] += value * c_data[q]
+    return count
+
+
 @kernel(types.boolean(IDS, COUNT, COUNT, ID))
 def _has(indices, start, stop, wanted):  # noqa: ANN001
     """Say whether a number is among rising ones."""
@@ -103,6 +119,7 @@ def _has(indices, start, stop, wanted):  # noqa: ANN001
         VOTERS,
         WEIGHTS,  # who votes by features
         *SPARSE,  # features → labels: the mean feature vectors, of unit length
+        MATRIX,  # the same as an array (d, L), or (0, 0)
         VALUES,  # (L,) the lengths that the sums had before
         POINTER,
         IDS,  # each point's own labels, to be left out of their means; empty rows: none
@@ -126,6 +143,7 @@ def candidates(  # noqa: ANN201
     c_indptr,  # noqa: ANN001
     c_indices,  # noqa: ANN001
     c_data,  # noqa: ANN001
+    table,  # noqa: ANN001
     lengths,  # noqa: ANN001
     own_indptr,  # noqa: ANN001
     own_indices,  # noqa: ANN001
@@ -144,19 +162,16 @@ def candidates(  # noqa: ANN201
     touched, noted = np.empty((3, labels), np.int32), np.zeros((3, labels), np.bool_)
     best, values = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
     chosen, taken = np.empty(3 * wanted, np.int32), np.zeros(labels, np.bool_)
+    if table.shape[0] > 0:
+        touched[2] = np.arange(labels)
     for i in range(start, stop):
         by_near = _votes(y_indptr, y_indices, near, near_weights, i, first, noted[0], touched[0])
         by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, noted[1], touched[1])
-        by_mean = 0
-        for p in range(indptr[i], indptr[i + 1]):
-            feature, value = indices[p], data[p]
-            for q in range(c_indptr[feature], c_indptr[feature + 1]):
-                label = c_indices[q]
-                if not noted[2, label]:
-                    noted[2, label] = True
-                    touched[2, by_mean] = label
-                    by_mean += 1
-                third[label] += value * c_data[q]
+        if table.shape[0] > 0:
+            by_mean = labels
+            embed_row(indptr, indices, data, i, table, third)
+        else:
+            by_mean = _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, third, noted[2], touched[2])
         for p in range(own_indptr[i], own_indptr[i + 1]):  # the point leaves the sums that it is in
             label = own_indices[p]
             kept = np.float32(0.0)  # its part of the entries that are kept of the sum

@@ -37,6 +37,12 @@ class Candidates:
         """Where there is a candidate (m, room)."""
         return self.labels >= 0
 
+    def ordered(self) -> Candidates:
+        """Return the same, each row in the order of its labels: sums then do not depend on how they were found."""
+        order = np.argsort(np.where(self.there, self.labels, np.iinfo(np.int32).max), axis=1, kind="stable")
+        labels = np.take_along_axis(self.labels, order, axis=1)
+        return Candidates(labels, np.take_along_axis(self.parts, order[..., None], axis=1))
+
     def described(self, margins: np.ndarray, frequency: np.ndarray) -> np.ndarray:
         """Return the mixture's parts (candidates, 5): margin, votes, mean and frequency, row after row."""
         there = self.there
@@ -95,7 +101,8 @@ def find(
     labels, told = np.empty((m, room), np.int32), np.empty((m, room, 3), np.float32)
     mine = parts(own)[:2] if own is not None else (np.zeros(m + 1, np.int64), np.empty(0, np.int32))
     rows = parts(X if sparse.issparse(X) else csr_matrix(X))
-    arguments = (*rows, *parts(Y)[:2], *near, *alike, *means.arrays, means.lengths, *mine, size, labels, told)
+    by_mean = *means.arrays, means.table, means.lengths
+    arguments = (*rows, *parts(Y)[:2], *near, *alike, *by_mean, *mine, size, labels, told)
     run_pieces(lambda start, stop: candidate_kernels.candidates(*arguments, start, stop), m, threads, least=256)
     return Candidates(labels, told)
 

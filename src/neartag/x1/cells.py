@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from neartag import search_kernels
 from neartag.threads import hold, run_pieces
+from neartag.x1 import cell_kernels
 from neartag.x1.vote import nearest, nearest_to_one
 
 # Points from which on cells pay, and cells looked at for a query.
@@ -46,17 +46,18 @@ class Cells:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return what `vote.nearest` does, of the points in each query's nearest cells; of all where these are few."""
         m, probes = len(queries), min(PROBES, len(self.centres))
-        ids, near = np.full((m, count), -1, np.int32), np.full((m, count), -np.inf, np.float32)
+        ids, near = np.empty((m, count), np.int32), np.empty((m, count), np.float32)
+        lifted = NONE if offset is None else offset
 
         def part(start: int, stop: int) -> None:
             for first in range(start, stop, QUERIES):
                 rows = slice(first, min(first + QUERIES, stop))
-                self._look(queries[rows], points, offset, routes[rows], ids[rows], near[rows])
+                arguments = queries[rows], points, lifted, routes[rows], self.pointer
+                cell_kernels.cells_top(*arguments, ids[rows], near[rows])
 
         if m == 1:
             (cells,), _ = nearest_to_one(queries[0], self.centres, probes, offset=self.offset)
-            lifted = NONE if offset is None else offset
-            search_kernels.cell_top(queries[0], points, lifted, cells, self.pointer, ids[0], near[0])
+            cell_kernels.cell_top(queries[0], points, lifted, cells, self.pointer, ids[0], near[0])
         else:
             routes, _ = nearest(queries, self.centres, probes, threads, offset=self.offset)
             run_pieces(part, m, threads, least=QUERIES)
@@ -65,26 +66,6 @@ class Cells:
             with hold():
                 ids[few], near[few] = nearest(queries[few], points, count, threads, offset=offset)
         return ids, near
-
-    def _look(
-        self,
-        queries: np.ndarray,
-        points: np.ndarray,
-        offset: np.ndarray | None,
-        routes: np.ndarray,
-        ids: np.ndarray,
-        near: np.ndarray,
-    ) -> None:
-        """Put into the lists of each query's best what belongs there of its cells routes[i], one cell at a time."""
-        order = np.argsort(routes, axis=None, kind="stable")
-        cells, starts = np.unique(routes.ravel()[order], return_index=True)
-        for cell, begin, end in zip(cells, starts, np.append(starts[1:], len(order)), strict=True):
-            own = order[begin:end] // routes.shape[1]  # who looks into this cell
-            first, last = self.pointer[cell], self.pointer[cell + 1]
-            products = queries[own] @ points[first:last].T  # (looking, points of the cell)
-            if offset is not None:
-                products -= offset[first:last]
-            search_kernels.listed_row_top(products, own, first, ids, near)
 
     def places(self, points: np.ndarray, threads: int) -> tuple[np.ndarray, Cells]:
         """Return before which of the points each new one goes (m,), at the end of its cell, and the cells then."""

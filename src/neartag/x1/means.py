@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag import list_kernels
-from neartag.rows import Rows, parts, transpose
+from neartag.rows import Rows, parts, tabled, transpose
 from neartag.threads import run_ranges
 
 # Largest entries kept of a mean, and labels whose sums are made at once. More of them change no figure.
@@ -28,6 +28,11 @@ class Means:
     def arrays(self) -> tuple[np.ndarray, ...]:
         """The postings as the kernel takes them."""
         return parts(self.postings)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """The postings as an array (d, L) where that is quicker to read, else (0, 0)."""
+        return tabled(self.postings)
 
     def widened(self, labels: int) -> Means:
         """Return the means for more labels, which have none yet."""

@@ -9,6 +9,7 @@ Newton's method; a few thousand of them suffice for its hundred numbers, and wha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,9 +37,29 @@ class Mixture:
     def log_odds(self, parts: np.ndarray, threads: int = 1) -> np.ndarray:
         """Return the log-odds (m,) that candidates with these parts (m, J) are right."""
         out = np.empty(len(parts))
-        arguments = parts, self.fine, self.coarse, self.weights, out
+        arguments = parts, *self.folded, out
         run_blocks(lambda start, stop: mixture_kernels.mixed(*arguments, start, stop), len(parts), threads)
         return out
+
+    @cached_property
+    def folded(self) -> tuple[np.ndarray, ...]:
+        """The functions as they are quickest to read: those of a part and of the part with the last one made one.
+
+        Knots of each part but the last, fine and coarse (J − 1, K); heights there and slopes behind, a column for each
+        coarse knot of the last part (J − 1, K, COARSE); of the last part fine knots, heights there, and coarse knots.
+        """
+        (count, fine), coarse = self.fine.shape, self.coarse.shape[1]
+        single = self.weights[: count * fine].reshape(count, fine)
+        double = self.weights[count * fine : -1].reshape(count - 1, coarse, coarse)
+        knots = np.full((count - 1, fine + coarse), np.inf)  # those that fall together leave room, beyond everything
+        heights, slopes = np.zeros((2, count - 1, fine + coarse, coarse))
+        for j in range(count - 1):
+            own = np.union1d(self.fine[j], self.coarse[j])
+            both = [np.interp(own, self.coarse[j], double[j, :, column]) for column in range(coarse)]
+            level = np.interp(own, self.fine[j], single[j])[:, None] + np.array(both).T  # (knots, coarse)
+            knots[j, : len(own)], heights[j, : len(own)] = own, level
+            slopes[j, : len(own) - 1] = np.diff(level, axis=0) / np.diff(own)[:, None]
+        return knots, heights, slopes, self.fine[-1], single[-1] + self.weights[-1], self.coarse[-1]
 
     @classmethod
     def fit(cls, parts: np.ndarray, right: np.ndarray, threads: int = 1, start: Mixture | None = None) -> Mixture:

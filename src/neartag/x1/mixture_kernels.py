@@ -12,6 +12,7 @@ from neartag.jit import COUNT, FLOAT, ID, POINTER, VALUES, kernel, read
 
 DOUBLE = types.float64
 FLAGS = read(types.boolean)
+FOLDED = (read(DOUBLE, 2), read(DOUBLE, 3), read(DOUBLE, 3), read(DOUBLE), read(DOUBLE), read(DOUBLE))
 
 
 @kernel(types.Tuple((COUNT, DOUBLE))(DOUBLE, read(DOUBLE)))
@@ -49,17 +50,30 @@ def _terms(parts, fine, coarse, places, shares):  # noqa: ANN001
         term += 4
 
 
-@kernel(types.void(read(FLOAT, 2), read(DOUBLE, 2), read(DOUBLE, 2), read(DOUBLE), DOUBLE[::1], COUNT, COUNT))
-def mixed(parts, fine, coarse, weights, out, start, stop):  # noqa: ANN001, ANN201
-    """The log-odds of each row of parts: the weights of the terms it touches, summed, and the constant behind them."""
-    terms = 2 * parts.shape[1] + 4 * (parts.shape[1] - 1)
-    places, shares = np.empty(terms, np.int32), np.empty(terms)
+@kernel(DOUBLE(VALUES, *FOLDED))
+def _log_odds(parts, knots, heights, slopes, fine, levels, coarse):  # noqa: ANN001
+    """The log-odds of a candidate from its parts and the functions of `mixture.Mixture.folded`."""
+    last = parts.shape[0] - 1
+    place, share = _between(parts[last], fine)
+    total = levels[place] + share * (levels[place + 1] - levels[place])
+    column, along = _between(parts[last], coarse)
+    for j in range(last):
+        value = max(np.float64(parts[j]), knots[j, 0])
+        place = 0
+        for k in range(1, knots.shape[1]):  # without a way out in between: compared several at a time
+            place += value >= knots[j, k]
+        beyond = value - knots[j, place]
+        low = heights[j, place, column] + beyond * slopes[j, place, column]
+        high = heights[j, place, column + 1] + beyond * slopes[j, place, column + 1]
+        total += low + along * (high - low)
+    return total
+
+
+@kernel(types.void(read(FLOAT, 2), *FOLDED, DOUBLE[::1], COUNT, COUNT))
+def mixed(parts, knots, heights, slopes, fine, levels, coarse, out, start, stop):  # noqa: ANN001, ANN201
+    """The log-odds of each row of parts."""
     for i in range(start, stop):
-        _terms(parts[i], fine, coarse, places, shares)
-        total = weights[weights.shape[0] - 1]
-        for t in range(terms):
-            total += weights[places[t]] * shares[t]
-        out[i] = total
+        out[i] = _log_odds(parts[i], knots, heights, slopes, fine, levels, coarse)
 
 
 @kernel(
@@ -72,9 +86,7 @@ def mixed(parts, fine, coarse, weights, out, start, stop):  # noqa: ANN001, ANN2
         FLOAT,
         FLOAT,
         FLOAT,
-        read(DOUBLE, 2),
-        read(DOUBLE, 2),
-        read(DOUBLE),
+        *FOLDED,
         DOUBLE[:, ::1],
         COUNT,
         COUNT,
@@ -89,9 +101,12 @@ def probabilities(  # noqa: ANN201
     usual,  # noqa: ANN001
     no_vote,  # noqa: ANN001
     no_similarity,  # noqa: ANN001
+    knots,  # noqa: ANN001
+    heights,  # noqa: ANN001
+    slopes,  # noqa: ANN001
     fine,  # noqa: ANN001
+    levels,  # noqa: ANN001
     coarse,  # noqa: ANN001
-    weights,  # noqa: ANN001
     out,  # noqa: ANN001
     start,  # noqa: ANN001
     stop,  # noqa: ANN001
@@ -102,8 +117,7 @@ def probabilities(  # noqa: ANN201
     what it `usual`ly says.
     """
     parts = np.empty(5, np.float32)
-    terms = 2 * 5 + 4 * 4
-    places, shares = np.empty(terms, np.int32), np.empty(terms)
+    silent = np.log(no_vote)  # most candidates have no vote of one kind
     for i in range(start, stop):
         for c in range(labels.shape[1]):
             label = labels[i, c]
@@ -111,15 +125,11 @@ def probabilities(  # noqa: ANN201
                 out[i, c] = -1.0
                 continue
             parts[0] = margins[i, c]
-            parts[1] = np.log(told[i, c, 0] + no_vote)
-            parts[2] = np.log(told[i, c, 1] + no_vote)
+            parts[1] = np.log(told[i, c, 0] + no_vote) if told[i, c, 0] > 0.0 else silent
+            parts[2] = np.log(told[i, c, 1] + no_vote) if told[i, c, 1] > 0.0 else silent
             parts[3] = usual if without_mean[label] else np.log(max(told[i, c, 2], np.float32(0.0)) + no_similarity)
-            parts[4] = np.log1p(float(frequency[label]))
-            _terms(parts, fine, coarse, places, shares)
-            total = weights[weights.shape[0] - 1]
-            for t in range(terms):
-                total += weights[places[t]] * shares[t]
-            out[i, c] = 1.0 / (1.0 + np.exp(-total))
+            parts[4] = np.log(np.float32(1 + frequency[label]))
+            out[i, c] = 1.0 / (1.0 + np.exp(-_log_odds(parts, knots, heights, slopes, fine, levels, coarse)))
 
 
 @kernel(

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel, read
-from neartag.search_kernels import first_not_below
+from neartag.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, SPARSE, VALUES, kernel, read
+from neartag.search_kernels import embed_row, first_not_below
 
 # What a step of a search costs, against going through one weight, and what a search costs before its first.
 SEARCH_STEP, SEARCH_START = 2.0, 4.0
@@ -37,7 +37,7 @@ def margins_by_label(indptr, indices, data, w_indptr, w_indices, w_data, bias, d
                 out[i, c] = 0.0
                 continue
             first, last = w_indptr[label], w_indptr[label + 1]
-            total = bias[label]
+            total = np.float32(0.0)
             if _is_searched(indptr[i + 1] - indptr[i], last - first):
                 for p in range(indptr[i], indptr[i + 1]):
                     place = first_not_below(w_indices, first, last, indices[p])
@@ -46,7 +46,7 @@ def margins_by_label(indptr, indices, data, w_indptr, w_indices, w_data, bias, d
             else:
                 for p in range(first, last):
                     total += w_data[p] * point[w_indices[p]]
-            out[i, c] = total
+            out[i, c] = bias[label] + total  # last, as in the other forms: they agree to the last bit
         for p in range(indptr[i], indptr[i + 1]):
             point[indices[p]] = 0.0
 
@@ -67,6 +67,17 @@ def margins_by_feature(indptr, indices, data, w_indptr, w_indices, w_data, bias,
             feature = indices[p]
             for q in range(w_indptr[feature], w_indptr[feature + 1]):
                 score[w_indices[q]] = 0.0
+
+
+@kernel(types.void(*SPARSE, MATRIX, VALUES, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
+def margins_by_table(indptr, indices, data, table, bias, labels, out, start, stop):  # noqa: ANN001, ANN201
+    """The same from weights (d, L) as an array."""
+    score = np.empty(bias.shape[0], np.float32)
+    for i in range(start, stop):
+        embed_row(indptr, indices, data, i, table, score)
+        for c in range(labels.shape[1]):
+            label = labels[i, c]
+            out[i, c] = bias[label] + score[label] if 0 <= label < bias.shape[0] else 0.0
 
 
 @kernel(

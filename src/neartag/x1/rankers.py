@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.rows import Rows, parts, transpose
+from neartag.rows import Rows, parts, tabled, transpose
 from neartag.threads import run_pieces, run_ranges
 from neartag.x1 import ranker_kernels
 from neartag.x1.ranker_kernels import SEARCH_START, SEARCH_STEP
@@ -35,7 +35,11 @@ class Rankers:
         """Return w·x + b of each row's candidates (m, room); 0 where there is none."""
         out = np.empty(labels.shape, np.float32)
         rows = parts(X if sparse.issparse(X) else csr_matrix(X))
-        if self.by_feature:
+        if len(self._table):
+            run_ranges(
+                ranker_kernels.margins_by_table, len(labels), threads, *rows, self._table, self.bias, labels, out
+            )
+        elif self.by_feature:
             arguments = (*rows, *self._turned, self.bias, labels, out)
             run_ranges(ranker_kernels.margins_by_feature, len(labels), threads, *arguments)
         else:
@@ -44,7 +48,10 @@ class Rankers:
         return out
 
     def arranged(self, X: Rows, labels: np.ndarray) -> Rankers:
-        """Return the rankers, their weights read by feature or by label, whichever is less for points like these."""
+        """Return the rankers, their weights read by feature or by label, whichever is less for points like these.
+
+        Neither matters where they are so well filled that they are read as a table.
+        """
         rows = csr_matrix(X)
         of_feature = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
         of_label = np.diff(self.weights.indptr)
@@ -68,6 +75,10 @@ class Rankers:
             self.weights.indices[own], row.indices, assume_unique=True, return_indices=True
         )
         return features, self.weights.data[own][places] * row.data[others]
+
+    @cached_property
+    def _table(self) -> np.ndarray:
+        return tabled(transpose(self.weights))
 
     @cached_property
     def _straight(self) -> tuple[np.ndarray, ...]:

@@ -83,10 +83,8 @@ class Refinement:
             margins = np.where(new, self.later.margins(X, labels, threads), margins)
             ranked = self.rankers.has(labels) | new
         out = np.empty(labels.shape)
-        mixture, empty = self.mixture, self._without_mean
-        arguments = labels, found.parts, margins, frequency, empty, self.usual, VOTE, SIMILARITY
-        knots = mixture.fine, mixture.coarse, mixture.weights
-        run_ranges(mixture_kernels.probabilities, len(labels), threads, *arguments, *knots, out)
+        arguments = labels, found.parts, margins, frequency, self._without_mean, self.usual, VOTE, SIMILARITY
+        run_ranges(mixture_kernels.probabilities, len(labels), threads, *arguments, *self.mixture.folded, out)
         if ranked is not None:
             others = (labels >= 0) & ~ranked
             if others.any():
@@ -214,7 +212,7 @@ class _Trial:
     @classmethod
     def of(cls, rows: Rows, Y: csr_matrix, others: csr_matrix, found: Candidates, seed: int) -> _Trial:
         """Return the trial on rows with labels Y (m, L), where the other points have the labels `others`."""
-        frequency = np.bincount(others.indices, minlength=others.shape[1])
+        found, frequency = found.ordered(), np.bincount(others.indices, minlength=others.shape[1])
         return cls(rows, found, found.right(Y), _some(found, MOST_CANDIDATES, seed), frequency)
 
     def described(self, machines: Rankers, threads: int) -> np.ndarray:
