@@ -15,7 +15,8 @@ from neartag.rows import as_rows, normalise
 from neartag.x1 import candidates as module
 from neartag.x1 import means as means_module
 from neartag.x1 import refine
-from neartag.x1.candidates import FEWEST, PER_LABEL, Candidates, find, hard_negatives, nobody, size_for
+from neartag.x1.candidates import FEWEST, PER_LABEL, Alike, Candidates, find, hard_negatives, nobody, size_for
+from neartag.x1.feature_vote import LOOSE, FeatureIndex
 from neartag.x1.means import Means
 from refine_helpers import in_plain_python
 
@@ -416,6 +417,7 @@ def test_means_for_more_labels():
 
 def assert_same_matrix(one, other):
     assert one.shape == other.shape
+    one, other = one.sorted_indices(), other.sorted_indices()
     assert one.indptr.tolist() == other.indptr.tolist()
     assert one.indices.tolist() == other.indices.tolist()
 
@@ -423,7 +425,7 @@ def assert_same_matrix(one, other):
 def test_hard_negatives_are_the_wrong_candidates():
     data = problem()
     X, Y = normalise(as_rows(data.X)), data.Y
-    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 30, 0, 1)
+    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 30, Alike.of(X, 0), 1)
     assert wrong.shape == Y.shape
     assert (wrong.data == 1).all()
     assert wrong.multiply(Y).nnz == 0, "nothing that is right"
@@ -449,7 +451,8 @@ def test_a_point_is_no_neighbour_of_its_own(dense, monkeypatch):
 
     monkeypatch.setattr(module, "find", spy)
     monkeypatch.setattr(module, "BLOCK", 100)
-    wrong = hard_negatives(X.toarray() if dense else X, Y, Means.of(X, Y, 1), 5, 0, 1)
+    rows, means = X.toarray() if dense else X, Means.of(X, Y, 1)
+    wrong = hard_negatives(rows, Y, means, 5, Alike.of(rows, 0), 1)
     assert [len(own.indptr) - 1 for _, _, own in asked] == [100, 100, 40]
     assert (np.vstack([near[0] for near, _, _ in asked]) == -1).all(), "embeddings are not asked"
     ids, shares = (np.vstack([alike[piece] for _, alike, _ in asked]) for piece in (0, 1))
@@ -457,25 +460,46 @@ def test_a_point_is_no_neighbour_of_its_own(dense, monkeypatch):
     assert ((ids >= 0).sum(axis=1) >= 20).mean() > 0.9
     np.testing.assert_allclose(shares.sum(axis=1)[(ids >= 0).any(axis=1)], 1)
     monkeypatch.undo()
-    assert_same_matrix(wrong, hard_negatives(X.toarray() if dense else X, Y, Means.of(X, Y, 1), 5, 0, 1))
+    assert_same_matrix(wrong, hard_negatives(rows, Y, means, 5, Alike.of(rows, 0), 1))
+    assert_same_matrix(wrong, hard_negatives(rows, Y, means, 5, Alike.of(rows, 0).listed(1), 1))
 
 
 def test_of_many_points_some_are_searched(monkeypatch):
     data = problem()
     X, Y = normalise(as_rows(data.X)), data.Y
     monkeypatch.setattr(module, "SEARCHED", 100)
+    assert len(Alike.of(X, 0).searched) == 240, "the lists are short"
+    work = FeatureIndex.of(X).work(X, module.NEIGHBOURS + 1, LOOSE)
+    monkeypatch.setattr(module, "MOST_WORK", 0.7 * work)
+    assert len(Alike.of(X, 0).searched) == 168
+    monkeypatch.setattr(module, "MOST_WORK", 1)
+    assert len(Alike.of(X, 0).searched) == 100, "no fewer, however long they are"
     means = Means.of(X, Y, 1)
-    first, again, other = (hard_negatives(X, Y, means, 5, seed, 1) for seed in (0, 0, 1))
+    first, again, other = (hard_negatives(X, Y, means, 5, Alike.of(X, seed), 1) for seed in (0, 0, 1))
     assert_same_matrix(first, again)
     assert (first != other).nnz
     assert first.multiply(Y).nnz == 0
     assert (np.diff(first.indptr) > 0).mean() > 0.9
 
 
+def test_neighbours_among_some_of_the_points():
+    X = normalise(as_rows(problem().X))
+    kept = np.random.default_rng(0).random(240) < 0.6
+    numbers = np.flatnonzero(kept)
+    everybody, some = Alike.of(X, 0).listed(1), Alike.of(X, 0).listed(1).among(kept)
+    assert some.ids.shape == (len(numbers), everybody.ids.shape[1])
+    for place, point in enumerate(numbers):
+        theirs = [other for other in everybody.ids[point] if other >= 0 and kept[other]]
+        found = some.ids[place] >= 0
+        assert numbers[some.ids[place][found]].tolist() == theirs
+        assert (some.cosines[place][~found] == -np.inf).all()
+        np.testing.assert_allclose(some.cosines[place][found], (X[point] @ X[theirs].T).toarray()[0], rtol=1e-5)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_hardly_any_points(n):
     X, Y = normalise(as_rows(problem().X[:n])), problem().Y[:n]
-    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 5, 0, 1)
+    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 5, Alike.of(X, 0), 1)
     assert wrong.shape == (n, 30)
     assert wrong.multiply(Y).nnz == 0
     assert set(wrong.indices) <= set(Y.indices)
@@ -483,5 +507,5 @@ def test_hardly_any_points(n):
 
 def test_threads_change_nothing():
     X, Y = normalise(as_rows(problem().X)), problem().Y
-    one, two = (hard_negatives(X, Y, Means.of(X, Y, threads), 5, 0, threads) for threads in (1, 2))
+    one, two = (hard_negatives(X, Y, Means.of(X, Y, threads), 5, Alike.of(X, 0), threads) for threads in (1, 2))
     assert_same_matrix(one, two)

@@ -92,8 +92,8 @@ def test_a_new_label_is_found_at_once_as_surely_as_by_votes_alone(options, count
     for name, model in (("refined", trained(options)), ("votes", plain)):
         labels, scores = add(model, variants(count), having([NEW] * count)).predict_topk(alike, 5)
         assert_well_formed(labels, scores, 100, 5, NEW + 1)
-        found[name] = (labels == NEW).any(axis=1).mean()
-    assert found["refined"] >= found["votes"] - 0.1, found
+        found[name] = int((labels == NEW).any(axis=1).sum())
+    assert found["refined"] >= found["votes"] - 10, found  # of 100
 
 
 @pytest.mark.parametrize("options", OPTIONS)

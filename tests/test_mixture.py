@@ -125,6 +125,13 @@ def test_gradient_and_hessian_are_those_of_the_dense_loss(rows, seed, count):
     np.testing.assert_allclose(gradient[-1], without_penalty, rtol=1e-6, atol=1e-9)
 
 
+def test_the_gradient_alone():
+    parts, right, fine, coarse, weights = made(4)
+    gradient, none = np.zeros(len(weights)), np.zeros((0, len(weights)))
+    mixture_kernels.normal_equations(*frozen(parts, right, fine, coarse, weights), gradient, none, 0, len(parts))
+    np.testing.assert_array_equal(gradient, sums_of(parts, right, fine, coarse, weights)[0])
+
+
 def test_gradient_and_hessian_are_differences_of_the_kernels_own_loss():
     parts, right, fine, coarse, weights = made(3, 200, 3, (4, 3))
     gradient, hessian = sums_of(parts, right, fine, coarse, weights)

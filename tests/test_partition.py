@@ -329,6 +329,13 @@ def test_automatic_numbers(n, learners, clusters, dim, wanted):
     assert settled == dict(zip(("n_learners", "n_clusters", "embedding_dim"), wanted, strict=True))
 
 
+@pytest.mark.parametrize(("n", "measured", "dim"), [(100, False, 64), (100, True, 100), (10**6, True, 100)])
+def test_fewer_dimensions_where_rankers_decide(n, measured, dim):
+    settings = {"n_learners": 1, "n_clusters": "auto", "embedding_dim": "auto", "refine": True}
+    assert automatic(n, settings, measured=measured)["embedding_dim"] == dim
+    assert automatic(n, {**settings, "embedding_dim": 7}, measured=measured)["embedding_dim"] == 7
+
+
 # ---- many clusters, in two stages
 
 

@@ -11,18 +11,20 @@ from scipy.sparse import csr_matrix
 from neartag.rows import Rows, parts
 from neartag.threads import run_pieces
 from neartag.x1 import candidate_kernels
-from neartag.x1.feature_vote import LOOSE, SHARPNESS, FeatureIndex
+from neartag.x1.feature_vote import LOOSE, MOST_WORK, SHARPNESS, FeatureIndex
 from neartag.x1.means import Means
 from neartag.x1.vote import voter_weights
 
 # Candidates from each of the three: so many for each label that a point has on average, and no fewer than that.
 PER_LABEL, FEWEST = 6, 20
-# Neighbours by features asked for hard negatives, the most points that are searched for them, and points at once.
-NEIGHBOURS, SEARCHED, BLOCK = 20, 20_000, 8192
+# Neighbours by features asked for hard negatives, points that are searched for them at least, rows by which the work of
+# that is told, and points at once.
+NEIGHBOURS, SEARCHED, LOOKED_AT, BLOCK = 20, 20_000, 1000, 8192
 # What no vote and no similarity count as, before logarithms.
 VOTE, SIMILARITY = 1e-3, 1e-2
 
 Voters = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and shares (m, voters)
+Lists = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and cosines (m, count)
 
 
 @dataclass
@@ -107,28 +109,78 @@ def find(
     return Candidates(labels, told)
 
 
-def hard_negatives(X: Rows, Y: csr_matrix, means: Means, size: int, seed: int, threads: int) -> csr_matrix:
+@dataclass
+class Alike:
+    """Training points, to be searched for each other's neighbours by features.
+
+    Of many only some are searched, where their lists are long: the search of all would cost the square of the points.
+    """
+
+    X: Rows  # unit rows (n, d)
+    searched: np.ndarray  # rising row numbers
+    index: FeatureIndex
+
+    @classmethod
+    def of(cls, X: Rows, seed: int) -> Alike:
+        """Return the points, and which of them are searched."""
+        n, index = X.shape[0], FeatureIndex.of(X)
+        many = n
+        if n > SEARCHED:
+            work = index.work(X[:: max(1, n // LOOKED_AT)], NEIGHBOURS + 1, LOOSE)
+            many = min(n, max(SEARCHED, int(n * MOST_WORK / max(1.0, work))))
+        if many == n:
+            return cls(X, np.arange(n), index)
+        searched = np.sort(np.random.default_rng(seed).choice(n, many, replace=False))
+        return cls(X, searched, FeatureIndex.of(X[searched]))
+
+    def find(self, block: slice, threads: int) -> Lists:
+        """Return the neighbours of some points and their cosines (m, count), the points themselves left out."""
+        numbers = np.arange(self.X.shape[0], dtype=np.int32)[block]
+        count = min(NEIGHBOURS + 1, len(self.searched))
+        ids, cosines = self.index.find(self.X[block], count, threads, LOOSE)
+        ids = np.where(ids >= 0, self.searched[ids], -1).astype(np.int32)
+        itself = ids == numbers[:, None]
+        ids[itself], cosines[itself] = -1, -np.inf
+        return ids, cosines
+
+    def listed(self, threads: int) -> Listed:
+        """Return the neighbours of all points, found once and kept."""
+        return Listed(*self.find(slice(None), threads))
+
+
+@dataclass
+class Listed:
+    """Neighbours of training points that are known already, asked for as `Alike` is."""
+
+    ids: np.ndarray  # (n, count) int32, −1: nobody
+    cosines: np.ndarray  # (n, count), −inf: nobody's
+
+    def find(self, block: slice, threads: int) -> Lists:
+        """Return those of some points."""
+        return self.ids[block], self.cosines[block]
+
+    def among(self, kept: np.ndarray) -> Listed:
+        """Return those of the points that are kept (n,), by their numbers among these; the others are nobody's."""
+        ids = self.ids[kept]
+        stays = (ids >= 0) & kept[ids]
+        numbers = np.where(stays, (np.cumsum(kept) - 1)[ids], -1).astype(np.int32)
+        return Listed(numbers, np.where(stays, self.cosines[kept], np.float32(-np.inf)))
+
+
+def hard_negatives(
+    X: Rows, Y: csr_matrix, means: Means, size: int, neighbours: Alike | Listed, threads: int
+) -> csr_matrix:
     """Return where each label is a wrong candidate (n, L) among the training points themselves, unit rows X.
 
-    A point is left out of its own neighbourhood and of the means of its labels. Neighbours by embedding are not asked:
-    they would cost the square of the points, and bring few labels that the other two do not; of many points only some
-    are searched for neighbours by features, for the same reason.
+    A point is left out of the means of its labels, and is not among its neighbours by features. Those by embedding are
+    not asked: they would cost the square of the points, and bring few labels that the other two do not.
     """
-    n = X.shape[0]
-    searched = np.arange(n)
-    if n > SEARCHED:
-        searched = np.sort(np.random.default_rng(seed).choice(n, SEARCHED, replace=False))
-    index = FeatureIndex.of(X if n <= SEARCHED else X[searched])
-    count = min(NEIGHBOURS + 1, len(searched))
     blocks = [csr_matrix((0, Y.shape[1]), dtype=np.float32)]
-    for first in range(0, n, BLOCK):
-        block = np.arange(first, min(first + BLOCK, n))
+    for first in range(0, X.shape[0], BLOCK):
+        block = slice(first, first + BLOCK)
         rows, own = X[block], Y[block]
-        ids, cosines = index.find(rows, count, threads, LOOSE)
-        ids = np.where(ids >= 0, searched[ids], -1).astype(np.int32)
-        itself = ids == block[:, None].astype(np.int32)
-        ids[itself], cosines[itself] = -1, -np.inf
+        ids, cosines = neighbours.find(block, threads)
         alike = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", SHARPNESS)
-        found = find(rows, Y, nobody(len(block)), alike, means, size, threads, own)
+        found = find(rows, Y, nobody(rows.shape[0]), alike, means, size, threads, own)
         blocks.append(found.wrong(found.right(own), Y.shape[1]))
     return csr_matrix(sparse.vstack(blocks, format="csr"))

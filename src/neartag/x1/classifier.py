@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from neartag.estimator import LabelClassifier, describe, shown
 from neartag.parameters import MACHINE
 from neartag.progress import Progress
-from neartag.rows import as_rows, normalise
+from neartag.rows import as_rows, is_dense, normalise
 from neartag.threads import hold, resolve_jobs
 from neartag.validation import check_training
 from neartag.x1 import parameters
@@ -125,7 +125,7 @@ class X1Classifier(LabelClassifier):
                 stacklevel=2,
             )
             settings["refine"] = False  # but what was asked for is told of the model
-        settings.update(automatic(rows.shape[0], settings))
+        settings.update(automatic(rows.shape[0], settings, measured=is_dense(rows)))
         settings["svp_max_iter"] = svp_steps(settings)
         settings["l2"] = penalty_for(rows, settings["l2"], settings["n_clusters"])
         machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])

@@ -24,6 +24,8 @@ from neartag.x1.vote import nearest
 LARGEST_SHARE = 3
 # Steps of SVP: what comes after the first few changes no figure where rankers decide.
 SVP_STEPS, SVP_STEPS_REFINED = 10, 6
+# Squares summed at once in float32.
+SUMMED = 2**16
 
 
 @dataclass
@@ -233,7 +235,7 @@ def train_cluster(
         )
         embedded = embed(X, regression.weights, regression.zero_below, threads)  # (N, dim)
         report(1)
-    whole = float(np.dot(graph.data, graph.data.astype(np.float64)))
+    whole = sum(float(np.dot(part, part)) for part in np.array_split(graph.data, 1 + len(graph.data) // SUMMED))
     return Cluster(
         members=np.asarray(members, np.int32),
         weights=regression.weights,

@@ -79,9 +79,9 @@ class Mixture:
         chance = min(max(float(right.mean()), 1e-6), 1 - 1e-6) if len(right) else 0.5
         weights[-1] = np.log(chance / (1 - chance))
 
-        def at(weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        def at(weights: np.ndarray, curved: bool) -> tuple[float, np.ndarray, np.ndarray]:
             def part(start: int, stop: int) -> np.ndarray:
-                sums = np.zeros((count + 2, count + 1))  # the Hessian, and the gradient as its last row
+                sums = np.zeros((count + 2 if curved else 1, count + 1))  # the Hessian, and the gradient as last row
                 arguments = parts, right, fine, coarse, weights, sums[-1], sums[:-1]
                 mixture_kernels.normal_equations(*arguments, start, stop)
                 return sums
@@ -90,7 +90,9 @@ class Mixture:
             own = weights[:-1]
             return float(sums[-1, -1]) + PENALTY / 2 * float(own @ own), sums[-1, :-1] + PENALTY * own, sums[:-2, :-1]
 
-        loss, gradient, hessian = at(weights)
+        loss, gradient, hessian = at(weights, True)
+        # From near the end all steps have the first one's Hessian, most of the work of one, unless that leads nowhere.
+        anew = start is None
         for _ in range(STEPS):
             whole = np.tril(hessian) + np.tril(hessian, -1).T + PENALTY * np.eye(count)
             step = np.linalg.solve(whole, gradient)
@@ -98,17 +100,20 @@ class Mixture:
             while True:
                 tried = weights.copy()
                 tried[:-1] -= length * step
-                found = at(tried)
+                found = at(tried, anew)
                 if found[0] <= loss or length < 1e-3:
                     break
                 length /= 2
             fallen = loss - found[0]
-            if fallen < 0:
+            if fallen >= 0:
+                weights, loss, gradient = tried, *found[:2]
+                hessian = found[2] if anew else hessian
+            if fallen > SETTLED * loss and (anew or length == 1.0):
+                continue
+            if anew or length == 1.0:
                 break
-            weights = tried
-            loss, gradient, hessian = found
-            if fallen <= SETTLED * loss:
-                break
+            anew = True
+            hessian = at(weights, True)[2]
         return cls(fine, coarse, weights, loss / max(1, len(right)))
 
 

@@ -140,6 +140,7 @@ def probabilities(  # noqa: ANN201
 def normal_equations(parts, right, fine, coarse, weights, gradient, hessian, start, stop):  # noqa: ANN001, ANN201
     """Add the gradient and the Hessian, its lower triangle, of the rows' logistic loss at these weights.
 
+    Without room for the Hessian (0 rows) the gradient alone.
     The last entry of the gradient, the place of the constant, gets the loss itself: the constant is not learned.
     """
     terms = 2 * parts.shape[1] + 4 * (parts.shape[1] - 1)
@@ -159,6 +160,8 @@ def normal_equations(parts, right, fine, coarse, weights, gradient, hessian, sta
             if shares[t] == 0.0:
                 continue
             gradient[places[t]] += slope * shares[t]
+            if hessian.shape[0] == 0:
+                continue
             scaled = curve * shares[t]
             for u in range(t + 1):  # terms are in rising order
                 hessian[places[t], places[u]] += scaled * shares[u]

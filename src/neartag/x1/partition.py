@@ -28,8 +28,8 @@ POINTS_A_CLUSTER = 100_000
 LEARNERS = 3
 # Dimensions of a cluster of up to so many points, and of a larger one, where each costs more and brings less.
 DIMENSIONS, MANY_POINTS, DIMENSIONS_OF_MANY = 200, 40_000, 100
-# Where votes only propose and rankers decide, more bring nothing.
-DIMENSIONS_REFINED = 100
+# Where votes only propose and rankers decide, more bring nothing; measurements need more of them than words do.
+DIMENSIONS_REFINED, DIMENSIONS_REFINED_DENSE = 64, 100
 # The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
 ROUNDS = 20
 # Settled: fewer than this share of points changed cluster.
@@ -61,8 +61,10 @@ class Partition:
         return int(self.centroids.shape[1])
 
 
-def automatic(n: int, settings: dict[str, Any]) -> dict[str, int]:
-    """Return n_learners, n_clusters and embedding_dim, settled where they are "auto".
+def automatic(n: int, settings: dict[str, Any], *, measured: bool = False) -> dict[str, int]:
+    """Return n_learners, n_clusters and embedding_dim, settled where they are "auto", for n points.
+
+    `measured`: whether features are dense measurements rather than words.
 
     The paper cuts n points into ⌊n/6000⌋ clusters. Measured, accuracy falls with every further cluster as long as one
     embedding can hold the points, so a cluster here has up to POINTS_A_CLUSTER. One cluster needs one learner: all
@@ -77,7 +79,8 @@ def automatic(n: int, settings: dict[str, Any]) -> dict[str, int]:
         learners = 1 if clusters == 1 else LEARNERS
     if dim == "auto":
         dim = DIMENSIONS if n / int(clusters) <= MANY_POINTS else DIMENSIONS_OF_MANY
-        dim = min(dim, DIMENSIONS_REFINED) if settings.get("refine") else dim
+        if settings.get("refine"):
+            dim = min(dim, DIMENSIONS_REFINED_DENSE if measured else DIMENSIONS_REFINED)
     return {"n_learners": int(learners), "n_clusters": int(clusters), "embedding_dim": int(dim)}
 
 

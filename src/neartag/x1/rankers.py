@@ -19,7 +19,7 @@ from neartag.x1 import ranker_kernels
 from neartag.x1.ranker_kernels import SEARCH_START, SEARCH_STEP
 
 # A label's machine has settled when the dual's projected gradients differ by no more; passes over its points at most.
-TOLERANCE, ROUNDS = 0.1, 10
+TOLERANCE, ROUNDS = 0.3, 10
 
 
 @dataclass

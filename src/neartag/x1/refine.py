@@ -21,7 +21,7 @@ from scipy.sparse import csr_matrix
 from neartag.rows import Rows, is_dense
 from neartag.threads import run_ranges
 from neartag.x1 import candidate_kernels, candidates, mixture_kernels, rankers
-from neartag.x1.candidates import SIMILARITY, VOTE, Candidates, Voters, hard_negatives, size_for
+from neartag.x1.candidates import SIMILARITY, VOTE, Alike, Candidates, Voters, hard_negatives, size_for
 from neartag.x1.means import Means
 from neartag.x1.mixture import Mixture
 from neartag.x1.rankers import Rankers
@@ -170,7 +170,9 @@ def learn(
     # candidates just there, and the rankers would learn to refuse them to the very points that they are tried on.
     others, theirs = X[rest], Y[rest]
     means = Means.of(others, theirs, threads)
-    wrong = hard_negatives(others, theirs, means, size, seed, threads)
+    listed_all = Alike.of(X, seed).listed(threads) if X.shape[0] <= SMALL else None  # found once, for both times
+    neighbours = Alike.of(others, seed) if listed_all is None else listed_all.among(rest)
+    wrong = hard_negatives(others, theirs, means, size, neighbours, threads)
     trial = _Trial.of(X[held], Y[held], theirs, candidates.find(X[held], Y, near, alike, means, size, threads), seed)
     chosen: dict[str, Any] = {"refine_candidates": size}
     if listed is not None:
@@ -190,9 +192,9 @@ def learn(
     few = np.flatnonzero(some)[::4]  # enough for functions of the votes alone
     unranked = Mixture.fit(np.ascontiguousarray(described[few][:, VOTES]), right[few], threads)
     usual = float(described[right, 3].mean()) if right.any() else 0.0
-    if X.shape[0] <= SMALL:
+    if listed_all is not None:
         means = Means.of(X, Y, threads)
-        ranked = rankers.train(X, Y, hard_negatives(X, Y, means, size, seed, threads), cost, least, threads)
+        ranked = rankers.train(X, Y, hard_negatives(X, Y, means, size, listed_all, threads), cost, least, threads)
     report(1)
     labels = trial.found.labels
     refinement = Refinement(size, means, ranked.arranged(trial.rows, labels), mixture, unranked, usual)
