@@ -108,11 +108,10 @@ def train(X: Rows, Y: csr_matrix, wrong: csr_matrix, cost: float, least: float, 
         )
     _fill(rows, pointer[:-1] + positives, against)
     indptr, indices, data = parts(X)
-    squares = np.zeros(X.shape[0])
-    np.add.at(squares, np.repeat(np.arange(X.shape[0]), np.diff(indptr)), data.astype(np.float64) ** 2)
-    entries = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])[
-        pointer
-    ]  # running number of entries at each label
+    numbers = np.repeat(np.arange(X.shape[0]), np.diff(indptr))
+    squares = np.bincount(numbers, weights=data.astype(np.float64) ** 2, minlength=X.shape[0])
+    # Running number of entries at each label.
+    entries = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])[pointer]
     bias = np.zeros(labels, np.float32)
     written = np.zeros(labels, np.int64)
     found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
