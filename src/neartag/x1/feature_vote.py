@@ -24,7 +24,7 @@ SHARPNESS = 10.0
 # 99.9% of the same neighbours, the same P@k; where features are alike (BibTeX) nothing is saved and all is looked at.
 SKIP, CANDIDATES = 0.3, 4
 # Where neighbours by features are looked for among those by embedding only, so many of these for each one wanted.
-AMONG = 3
+AMONG = 2
 # That is tried, where votes only propose, when a search everywhere would look at more entries than this for a point.
 MOST_WORK = 15_000
 # The share where votes only propose: half to a quarter of the work on texts, and the same figures.
