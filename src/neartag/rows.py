@@ -159,8 +159,7 @@ def normalise(rows: Rows, *, in_place: bool = False) -> Rows:
     A row of unit length, up to rounding, is left as it is; where every row is, the rows given are returned. `in_place`
     writes over the rows given where they can be written to, so that nothing is held twice.
     """
-    ends = rows.indptr if sparse.issparse(rows) else np.arange(rows.shape[0] + 1) * rows.shape[1]
-    lengths = np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends))])
+    ends, lengths = _ends(rows), row_lengths(rows)
     # Each row by itself: what becomes of it must not depend on those beside it.
     lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT)] = 1
     if (lengths == 1).all():
@@ -179,6 +178,17 @@ def normalise(rows: Rows, *, in_place: bool = False) -> Rows:
     result = csr_matrix((scaled, rows.indices, rows.indptr), shape=rows.shape)
     result.has_sorted_indices = True
     return result
+
+
+def row_lengths(rows: Rows) -> np.ndarray:
+    """Return the Euclidean length of each row (n,), in float64."""
+    ends = _ends(rows)
+    return np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends))])
+
+
+def _ends(rows: Rows) -> np.ndarray:
+    """Return where each row's entries begin, and where the last one's end (n + 1,)."""
+    return rows.indptr if sparse.issparse(rows) else np.arange(rows.shape[0] + 1) * rows.shape[1]
 
 
 def _blocks(ends: np.ndarray) -> Iterator[tuple[int, int]]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.rows import Rows, parts, tabled, transpose
+from neartag.rows import Rows, parts, row_lengths, tabled, transpose
 from neartag.threads import run_pieces, run_ranges
 from neartag.x1 import ranker_kernels
 from neartag.x1.ranker_kernels import SEARCH_START, SEARCH_STEP
@@ -108,8 +108,7 @@ def train(X: Rows, Y: csr_matrix, wrong: csr_matrix, cost: float, least: float, 
         )
     _fill(rows, pointer[:-1] + positives, against)
     indptr, indices, data = parts(X)
-    numbers = np.repeat(np.arange(X.shape[0]), np.diff(indptr))
-    squares = np.bincount(numbers, weights=data.astype(np.float64) ** 2, minlength=X.shape[0])
+    squares = row_lengths(X) ** 2
     # Running number of entries at each label.
     entries = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])[pointer]
     bias = np.zeros(labels, np.float32)
