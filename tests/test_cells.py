@@ -149,6 +149,20 @@ def test_looking_into_all_cells_is_exact(threads, euclidean, monkeypatch):
     assert (order[ids] == wanted).mean() > 0.99  # products are summed in another order: equals may change places
 
 
+def test_large_cells_are_searched_for_fewer_queries_at_once(monkeypatch):
+    points, queries = scattered(3000), scattered(200, seed=1)
+    cells, order = cells_of(points, 1)
+    wanted, how_near = cells.nearest(queries, points[order], 10, 1)
+    at_once, search = [], cell_kernels.cells_top
+    monkeypatch.setattr(cell_kernels, "cells_top", lambda rows, *rest: (at_once.append(len(rows)), search(rows, *rest)))
+    monkeypatch.setattr(module, "PRODUCTS", 20_000)
+    ids, near = cells.nearest(queries, points[order], 10, 1)
+    assert 1 <= max(at_once) <= 20_000 / (8 * np.diff(cells.pointer).mean())
+    assert sum(at_once) == 200
+    np.testing.assert_allclose(near, how_near, atol=1e-6)
+    assert (ids == wanted).mean() > 0.99  # products are summed in another order: equals may change places
+
+
 def test_a_few_cells_have_nearly_all_neighbours():
     points, queries = scattered(20_000), scattered(200, seed=1)
     cells, order = cells_of(points, 1)

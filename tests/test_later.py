@@ -415,3 +415,20 @@ def test_the_model_that_was_added_to_is_left_as_it_was():
     assert before.refinement is kept.refinement
     assert before.refinement.later is None
     assert before.n_labels == 30
+
+
+@pytest.mark.parametrize("labels", [4, 7, 8])
+def test_a_new_label_beside_a_few_that_are_all_candidates(labels):
+    # Candidates stand in the order of their labels: a part of them must not be of some labels only, here the rare ones.
+    random = np.random.default_rng(0)
+    prototypes, rare = random.random((labels + 1, 40)) ** 6, np.full(labels, 0.4)
+    rare[::4] = 0.004
+    Y = random.random((1500, labels)) < rare
+    Y[np.arange(1500), 1 + random.integers(0, 3, 1500)] = True
+    X = Y @ prototypes[:-1] + 0.15 * random.random((1500, 40)) + 0.02
+    model = X1Classifier(refine=True, n_jobs=1, feature_share=0.3).fit(X, csr_matrix(Y.astype(np.float32))).model_
+    new, queries = (2 * prototypes[-1] + 0.05 * random.random((4, 40)) for _ in range(2))
+    having_it = csr_matrix((np.ones(4, np.float32), (np.arange(4), [labels] * 4)), (4, labels + 1))
+    found, scores = add(model, normalise(as_rows(new)), having_it).predict_topk(queries, 1)
+    assert (found == labels).all()
+    assert scores.min() > 0.8

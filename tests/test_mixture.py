@@ -125,6 +125,16 @@ def test_gradient_and_hessian_are_those_of_the_dense_loss(rows, seed, count):
     np.testing.assert_allclose(gradient[-1], without_penalty, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("count", [0, 1, 3, 5000])
+def test_a_part_of_the_candidates_is_no_pattern(count):
+    part = module.a_part(count, 4)
+    assert (np.diff(part) > 0).all()
+    assert (part < count).all()
+    if count == 5000:
+        assert 0.2 < len(part) / count < 0.3
+        assert np.bincount(part % 4, minlength=4).min() > 0.2 * len(part)
+
+
 def test_the_gradient_alone():
     parts, right, fine, coarse, weights = made(4)
     gradient, none = np.zeros(len(weights)), np.zeros((0, len(weights)))

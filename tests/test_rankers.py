@@ -216,6 +216,18 @@ def test_margins_whatever_the_form(form, dense, threads, monkeypatch):
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+def test_a_table_scores_all_labels_and_so_only_where_these_are_few(monkeypatch):
+    random = np.random.default_rng(11)
+    rankers = Rankers(random_csr(random, 81, 9, 9), np.zeros(81, np.float32), np.ones(81, bool))
+    assert rankers._table.shape == (9, 81)
+    asked = []
+    by_table = ranker_kernels.margins_by_table
+    monkeypatch.setattr(ranker_kernels, "margins_by_table", lambda *each: (asked.append(1), by_table(*each)))
+    for candidates, tables in ((10, 0), (11, 1)):
+        rankers.margins(random_csr(random, 5, 9), np.zeros((5, candidates), np.int32), 1)
+        assert len(asked) == tables
+
+
 @quick
 @given(seed=seeds, features=st.integers(0, 4))
 def test_few_features_are_looked_up_among_many_weights(lists, seed, features):

@@ -93,6 +93,7 @@ def test_weights_become_a_table_where_they_are_filled_well_and_small(shape, stor
     assert table.dtype == np.float32
     assert table.flags.c_contiguous
     np.testing.assert_array_equal(table, weights.toarray() if as_array else np.empty((0, 0)))
+    np.testing.assert_array_equal(rows.tabled(rows.transpose(weights), turned=True), table)
 
 
 def test_parts_have_the_kernels_types():

@@ -72,11 +72,15 @@ def parts(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def tabled(weights: csr_matrix) -> np.ndarray:
-    """Return sparse weights (d, width) as an array where rows are multiplied with it more quickly; else (0, 0)."""
+def tabled(weights: csr_matrix, *, turned: bool = False) -> np.ndarray:
+    """Return sparse weights (d, width) as an array where rows are multiplied with it more quickly; else (0, 0).
+
+    `turned`: the weights given are (width, d).
+    """
     size = weights.shape[0] * weights.shape[1]
-    worth = 0 < size <= TABLE_ENTRIES and weights.nnz >= TABLE_SHARE * size
-    return dense(weights) if worth else np.empty((0, 0), np.float32)
+    if not 0 < size <= TABLE_ENTRIES or weights.nnz < TABLE_SHARE * size:
+        return np.empty((0, 0), np.float32)
+    return dense(transpose(weights) if turned else weights)
 
 
 def times(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:

@@ -25,8 +25,9 @@ SAMPLE, ROUNDS = 64, 5
 LEAST = 5
 
 NONE = np.empty(0, np.float32)
-# Queries answered at once: several look into a cell, whose points are then multiplied with all of these.
-QUERIES = 1024
+# Queries answered at once: several look into a cell, whose points are then multiplied with all of these. Fewer where
+# cells are so large, as of points all alike, that there would be more products than this.
+QUERIES, PRODUCTS = 1024, 2**23
 
 
 @dataclass
@@ -49,9 +50,12 @@ class Cells:
         ids, near = np.empty((m, count), np.int32), np.empty((m, count), np.float32)
         lifted = NONE if offset is None else offset
 
+        widest = int(np.sort(np.diff(self.pointer))[-probes:].sum())
+        at_once = max(1, min(QUERIES, PRODUCTS // max(1, widest)))
+
         def part(start: int, stop: int) -> None:
-            for first in range(start, stop, QUERIES):
-                rows = slice(first, min(first + QUERIES, stop))
+            for first in range(start, stop, at_once):
+                rows = slice(first, min(first + at_once, stop))
                 arguments = queries[rows], points, lifted, routes[rows], self.pointer
                 cell_kernels.cells_top(*arguments, ids[rows], near[rows])
 

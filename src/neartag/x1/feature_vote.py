@@ -125,7 +125,7 @@ class FeatureIndex:
     def work(self, X: Rows, count: int, skip: float) -> float:
         """Return how many entries a search everywhere looks at for a row of X, on average."""
         if sparse.issparse(self.postings):
-            pointer, n = self.arrays[0], self.postings.shape[1]
+            pointer, n = self.postings.indptr.astype(np.int64, copy=False), self.postings.shape[1]
         else:  # counted alike, so that dense and sparse rows of the same numbers are treated alike
             pointer, n = np.concatenate([[0], np.cumsum(np.count_nonzero(self.postings, axis=0))]), len(self.postings)
         rescoring = CANDIDATES * count * (int(pointer[-1]) // max(n, 1))

@@ -49,13 +49,12 @@ class X1Model:
     frequency: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (L,) points that have each label
     added: np.ndarray = field(default_factory=lambda: np.empty(0, bool))  # (n,) which points came after training
     forgotten: int = 0  # points that were trained on and are no longer there
-    proposing: bool = False  # whether votes only propose, so need not be exact: set before the refinement is there
+    proposing: bool = False  # whether votes only propose, before the refinement is there, and need not be exact
 
     def __post_init__(self) -> None:
         """Count the labels unless they are counted already: ties and rows without features are decided by it."""
         if len(self.frequency) != self.Y.shape[1]:
             self.frequency = np.bincount(self.Y.indices, minlength=self.Y.shape[1]).astype(np.int64, copy=False)
-        self.proposing = self.proposing or self.refinement is not None
         if len(self.added) != self.n_points:
             self.added = np.zeros(self.n_points, bool)
 
@@ -88,7 +87,7 @@ class X1Model:
     @property
     def skip(self) -> float:
         """Share of a point's length that the first look for neighbours by features may leave out."""
-        return LOOSE if self.proposing else SKIP
+        return LOOSE if self.proposing or self.refinement is not None else SKIP
 
     @property
     def feature_share(self) -> float:

@@ -42,7 +42,8 @@ PARAMETERS = (
         "embedding_dim",
         int,
         "auto",
-        "dimension of the embeddings, L̂; auto: 200, in clusters of over 40000 points 100 (the paper: 100, 50 on large)",
+        "dimension of the embeddings, L̂; auto: 200, in clusters of over 40000 points 100, with refine 64, or 100 where "
+        "features are dense (the paper: 100, 50 on large)",
         1,
         choices=("auto",),
     ),

@@ -20,6 +20,8 @@ from neartag.x1.ranker_kernels import SEARCH_START, SEARCH_STEP
 
 # A label's machine has settled when the dual's projected gradients differ by no more; passes over its points at most.
 TOLERANCE, ROUNDS = 0.3, 10
+# A table scores all labels: that pays where they are no more than so many for each candidate.
+FEW_OTHERS = 8
 
 
 @dataclass
@@ -35,7 +37,7 @@ class Rankers:
         """Return w·x + b of each row's candidates (m, room); 0 where there is none."""
         out = np.empty(labels.shape, np.float32)
         rows = parts(X if sparse.issparse(X) else csr_matrix(X))
-        if len(self._table):
+        if len(self.bias) <= FEW_OTHERS * labels.shape[1] and len(self._table):
             run_ranges(
                 ranker_kernels.margins_by_table, len(labels), threads, *rows, self._table, self.bias, labels, out
             )
@@ -50,7 +52,7 @@ class Rankers:
     def arranged(self, X: Rows, labels: np.ndarray) -> Rankers:
         """Return the rankers, their weights read by feature or by label, whichever is less for points like these.
 
-        Neither matters where they are so well filled that they are read as a table.
+        Neither matters where they are so well filled, and labels so few, that they are read as a table.
         """
         rows = csr_matrix(X)
         of_feature = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
@@ -78,7 +80,7 @@ class Rankers:
 
     @cached_property
     def _table(self) -> np.ndarray:
-        return tabled(transpose(self.weights))
+        return tabled(self.weights, turned=True)
 
     @cached_property
     def _straight(self) -> tuple[np.ndarray, ...]:

@@ -23,7 +23,7 @@ from neartag.threads import run_ranges
 from neartag.x1 import candidate_kernels, candidates, mixture_kernels, rankers
 from neartag.x1.candidates import SIMILARITY, VOTE, Alike, Candidates, Voters, hard_negatives, size_for
 from neartag.x1.means import Means
-from neartag.x1.mixture import Mixture
+from neartag.x1.mixture import Mixture, a_part
 from neartag.x1.rankers import Rankers
 
 # Costs of the rankers' errors that are tried, and what is taken where nothing can be told.
@@ -166,7 +166,7 @@ def learn(
     seed, least = settings["random_state"] or 0, settings["refine_least"]
     rest = np.ones(X.shape[0], bool)
     rest[held] = False
-    # Nothing of the points held out may be used yet, not even as neighbours of the others: their labels would be wrong
+    # No label of the points held out may be used yet, not even as neighbours of the others: their labels would be wrong
     # candidates just there, and the rankers would learn to refuse them to the very points that they are tried on.
     others, theirs = X[rest], Y[rest]
     means = Means.of(others, theirs, threads)
@@ -189,7 +189,8 @@ def learn(
     described, right, some = trial.described(ranked, threads), trial.right, trial.some
     mixture = Mixture.fit(described[some], right[some], threads)
     report(1)
-    few = np.flatnonzero(some)[::4]  # enough for functions of the votes alone
+    chosen_ones = np.flatnonzero(some)
+    few = chosen_ones[a_part(len(chosen_ones), 4)]  # enough for functions of the votes alone
     unranked = Mixture.fit(np.ascontiguousarray(described[few][:, VOTES]), right[few], threads)
     usual = float(described[right, 3].mean()) if right.any() else 0.0
     if listed_all is not None:
