@@ -1,6 +1,6 @@
 """How many of a point's neighbours by embedding a search in cells finds, of those that a search of all points does.
 
-    python benchmarks/cells.py [bibtex eurlex4k-partial …]
+python benchmarks/cells.py [bibtex eurlex4k-partial …]
 """
 
 from __future__ import annotations
