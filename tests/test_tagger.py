@@ -242,13 +242,21 @@ def test_refined_scores_are_probabilities_and_shares_those_of_the_votes(refined,
     texts = [*corpus[0][:30], "zzyzx", ""]
     assert refined.calibration is not None
     assert refined.calibration.error < 0.1
+    # What the model says of one text and of many differs by rounding, which the curve multiplies where it is steep.
+    rises = np.diff(refined.calibration.probabilities) / np.diff(refined.calibration.shares)
+    near = 1e-5 * max(1.0, rises.max())
+    X = refined.stored.features.transform(texts)
+    _, together = refined.stored.model.predict_topk(X, 5)
+    for row in range(len(texts)):
+        _, one = refined.stored.model.predict_topk(X[[row]], 5)
+        np.testing.assert_allclose(one[0], together[row], atol=1e-5)
     for text, tags in zip(texts, refined.predict(texts, 5), strict=True):
         (alone,) = refined.predict([text], 5)
         reasons = refined.explain(text, 5, voters=1000)
         assert [tag.label for tag in tags] == [tag.label for tag in alone] == [reason.label for reason in reasons]
         for tag, single, reason in zip(tags, alone, reasons, strict=True):
-            assert tag.score == pytest.approx(single.score, abs=1e-5)
-            assert tag.score == pytest.approx(reason.score, abs=1e-5)
+            assert tag.score == pytest.approx(single.score, abs=near)
+            assert tag.score == pytest.approx(reason.score, abs=near)
             assert tag.share == pytest.approx(single.share, abs=1e-5)
             assert tag.share == pytest.approx(sum(voter.share for voter in reason.voters), abs=1e-5)
             assert 0 <= tag.share <= 1
