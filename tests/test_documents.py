@@ -368,8 +368,8 @@ class TestFaultsOfTheWhole:
             ("d.tsv", b"te\xfft\tlabels\n", "not UTF-8"),
             ("d.parquet", b"", "no Parquet file"),
             ("d.parquet", b"PAR1" + bytes(100) + b"PAR1", "no Parquet file"),
-            ("d.jsonl.gz", gzip.compress(b'{"text": "a", "labels": []}\n' * 99)[:-9], "cut short"),
-            ("d.csv.gz", gzip.compress(b"text,labels\n" + b"a,b\n" * 99)[:-9], "cut short"),
+            ("d.jsonl.gz", gzip.compress(b'{"text": "a", "labels": []}\n' * 99, mtime=0)[:-9], "cut short"),
+            ("d.csv.gz", gzip.compress(b"text,labels\n" + b"a,b\n" * 99, mtime=0)[:-9], "cut short"),
             ("d.ft.xz", b"no xz", "damaged"),
         ],
     )
