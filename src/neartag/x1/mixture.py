@@ -108,12 +108,10 @@ class Mixture:
             if fallen >= 0:
                 weights, loss, gradient = tried, *found[:2]
                 hessian = found[2] if anew else hessian
-            if fallen > SETTLED * loss and (anew or length == 1.0):
-                continue
-            if anew or length == 1.0:
+            if not anew and length < 1.0:
+                anew, hessian = True, at(weights, True)[2]
+            elif fallen <= SETTLED * loss:
                 break
-            anew = True
-            hessian = at(weights, True)[2]
         return cls(fine, coarse, weights, loss / max(1, len(right)))
 
 

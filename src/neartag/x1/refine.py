@@ -170,8 +170,8 @@ def learn(
     # candidates just there, and the rankers would learn to refuse them to the very points that they are tried on.
     others, theirs = X[rest], Y[rest]
     means = Means.of(others, theirs, threads)
-    listed_all = Alike.of(X, seed).listed(threads) if X.shape[0] <= SMALL else None  # found once, for both times
-    neighbours = Alike.of(others, seed) if listed_all is None else listed_all.among(rest)
+    lists = Alike.of(X, seed).listed(threads) if X.shape[0] <= SMALL else None  # found once, for both times
+    neighbours = Alike.of(others, seed) if lists is None else lists.among(rest)
     wrong = hard_negatives(others, theirs, means, size, neighbours, threads)
     trial = _Trial.of(X[held], Y[held], theirs, candidates.find(X[held], Y, near, alike, means, size, threads), seed)
     chosen: dict[str, Any] = {"refine_candidates": size}
@@ -189,13 +189,13 @@ def learn(
     described, right, some = trial.described(ranked, threads), trial.right, trial.some
     mixture = Mixture.fit(described[some], right[some], threads)
     report(1)
-    chosen_ones = np.flatnonzero(some)
-    few = chosen_ones[a_part(len(chosen_ones), 4)]  # enough for functions of the votes alone
+    few = np.flatnonzero(some)
+    few = few[a_part(len(few), 4)]  # enough for functions of the votes alone
     unranked = Mixture.fit(np.ascontiguousarray(described[few][:, VOTES]), right[few], threads)
     usual = float(described[right, 3].mean()) if right.any() else 0.0
-    if listed_all is not None:
+    if lists is not None:
         means = Means.of(X, Y, threads)
-        ranked = rankers.train(X, Y, hard_negatives(X, Y, means, size, listed_all, threads), cost, least, threads)
+        ranked = rankers.train(X, Y, hard_negatives(X, Y, means, size, lists, threads), cost, least, threads)
     report(1)
     labels = trial.found.labels
     refinement = Refinement(size, means, ranked.arranged(trial.rows, labels), mixture, unranked, usual)
