@@ -11,7 +11,7 @@ import numpy as np
 import peer_data
 from peer_settings import DATA
 
-from neartag.rows import as_rows, normalise
+from neartag.linalg.rows import as_rows, normalise
 from neartag.x1.classifier import X1Classifier
 
 ASKED = 2000  # test points at most

@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from neartag.data import debian, registry
-from neartag.features import TfidfFeatures
+from neartag.encoders.tfidf import TfidfFeatures
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 

@@ -13,7 +13,7 @@ import time
 from choose_presets import folds, training_data
 
 from neartag import presets
-from neartag.features import TfidfFeatures
+from neartag.encoders.tfidf import TfidfFeatures
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from neartag import comparators
+from neartag.core.memory import in_words
 from neartag.data import registry
 from neartag.experiments.printed import TABLE_3
-from neartag.memory import in_words
 from neartag.metrics import paired_bootstrap
 
 CUTS = (1, 3, 5)

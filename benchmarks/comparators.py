@@ -24,8 +24,8 @@ from comparator_tables import DATA, ROWS, WIDE, tables
 from run import machine
 
 from neartag import comparators, presets, store
+from neartag.core.errors import NeartagError, ParameterError
 from neartag.data import registry
-from neartag.errors import NeartagError, ParameterError
 from neartag.metrics import evaluate
 
 LIMIT = 3600  # seconds for one method on one data set

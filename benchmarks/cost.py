@@ -23,18 +23,26 @@ from numba import njit
 from peer_run import Timer, busy, forget_peak, memory
 from run import machine
 
-from neartag import factor, presets, search_kernels, threads
+from neartag import presets
+from neartag.core import threads
+from neartag.core.errors import DataError
+from neartag.core.threads import available_cores, hold, run_ranges, tall_times
 from neartag.data import registry, synthetic
-from neartag.errors import DataError
-from neartag.rows import as_rows, compact, normalise, own_columns, select_columns
-from neartag.threads import available_cores, hold, run_ranges, tall_times
-from neartag.x1 import admm, neighbours, partition, svp
-from neartag.x1.admm import penalty_for
-from neartag.x1.feature_vote import CANDIDATES, SKIP, FeatureIndex
+from neartag.linalg import cholesky as factor
+from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg.rows import as_rows, compact, normalise, own_columns, select_columns
+from neartag.search.exact import QUERIES, nearest
+from neartag.search.inverted_index import CANDIDATES, SKIP, FeatureIndex
+from neartag.search.weights import voter_weights
+from neartag.x1 import kmeans as partition
+from neartag.x1 import label_graph as neighbours
+from neartag.x1 import regression as admm
+from neartag.x1 import svp
 from neartag.x1.learner import svp_steps, train_cluster
 from neartag.x1.parameters import DEFAULTS
+from neartag.x1.regression import penalty_for
 from neartag.x1.schedule import cluster_bytes
-from neartag.x1.vote import QUERIES, nearest, vote, voter_weights
+from neartag.x1.vote import vote
 
 SYNTHETIC = "synthetic-178k"
 NAMES = ("eurlex4k-partial", "yso-finna-en-100k", SYNTHETIC)

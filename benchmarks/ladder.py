@@ -41,11 +41,12 @@ def rung(name: str) -> dict:
     import numpy as np
 
     from neartag.data import synthetic
+    from neartag.linalg.rows import as_rows, normalise, parts
     from neartag.metrics import evaluate
-    from neartag.rows import as_rows, normalise, parts
+    from neartag.search.inverted_index import FeatureIndex
+    from neartag.search.weights import voter_weights
     from neartag.x1.classifier import X1Classifier
-    from neartag.x1.feature_vote import FeatureIndex
-    from neartag.x1.vote import vote, voter_weights
+    from neartag.x1.vote import vote
 
     n, d, L, features, labels = SHAPES[name]
     data = synthetic.make(n + HELD_OUT, d, L, features, labels)
@@ -122,8 +123,8 @@ def _grown(seconds: dict[int, float]) -> dict:
 def jobs() -> dict:
     """Training time with one job over that with two, three times each in turn."""
     from neartag import presets
+    from neartag.core.errors import DataError
     from neartag.data import registry, synthetic
-    from neartag.errors import DataError
     from neartag.x1.classifier import X1Classifier
 
     made = synthetic.make(60_000, 54_600, 11_000, 42, 3.2)

@@ -129,7 +129,7 @@ async def measure(port: int, texts: list[str], connections: int, seconds: float,
 
 def train(folder: Path) -> None:
     """Save a tagger of the Debian corpus."""
-    from neartag.tagger import TextTagger
+    from neartag.tagging.tagger import TextTagger
     from neartag.x1.classifier import X1Classifier
 
     packages = debian.load("train")

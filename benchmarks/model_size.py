@@ -20,13 +20,13 @@ import pages
 from run import machine, parts
 
 from neartag import presets, store
-from neartag.errors import DataError
+from neartag.core.errors import DataError
+from neartag.linalg.rows import as_rows, normalise, select_columns
 from neartag.metrics import evaluate
-from neartag.rows import as_rows, normalise, select_columns
-from neartag.x1.admm import embed, truncate
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
+from neartag.x1.regression import embed, truncate
 from neartag.x1.training import rounded
 
 NAMES = ("bibtex", "eurlex4k-partial")

@@ -27,7 +27,7 @@ from peer_tools import NapkinXC, Omikuji, Pecos
 from scipy.sparse import csc_matrix, csr_matrix, issparse, vstack
 
 from neartag import presets
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 
 class X1(Method):

@@ -31,7 +31,7 @@ from plots import draw
 from run import machine
 
 import neartag
-from neartag.errors import DataError
+from neartag.core.errors import DataError
 
 HERE = Path(__file__).parent
 LABELS = HERE / "results" / "labels"  # not part of the repository

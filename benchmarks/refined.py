@@ -22,8 +22,8 @@ from peer_methods import METHODS
 from peer_table import REFERENCE, figure
 from peers import LABELS, labels_file
 
+from neartag.core.errors import DataError
 from neartag.data import Dataset
-from neartag.errors import DataError
 from neartag.metrics import evaluate, paired_bootstrap
 
 OURS = "x1-refined"

@@ -18,12 +18,12 @@ from pathlib import Path
 import pages
 
 from neartag import presets
+from neartag.core.errors import DataError
+from neartag.core.threads import available_cores
 from neartag.data import debian, registry
-from neartag.errors import DataError
-from neartag.features import TfidfFeatures
-from neartag.floors import knn_cosine, ridge
+from neartag.encoders.tfidf import TfidfFeatures
+from neartag.evaluation.floors import knn_cosine, ridge
 from neartag.metrics import evaluate
-from neartag.threads import available_cores
 from neartag.x1.classifier import X1Classifier
 
 NAMES = ("bibtex", "delicious", "mediamill-rand", "eurlex4k-partial", "debian")

@@ -17,9 +17,10 @@ from run import machine
 from scipy.sparse import csr_matrix
 
 from neartag.data import registry
+from neartag.linalg.rows import as_rows, normalise
 from neartag.metrics import evaluate
-from neartag.rows import as_rows, normalise
-from neartag.x1 import partition, training
+from neartag.x1 import kmeans as partition
+from neartag.x1 import training
 from neartag.x1.classifier import X1Classifier
 
 HELD_OUT, SEED = 5000, 5

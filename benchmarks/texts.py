@@ -23,14 +23,14 @@ from run import machine
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.knn import KNNClassifier
-from neartag.corpus import gather
 from neartag.data import debian, registry
 from neartag.data.document import Document
 from neartag.data.documents import documents
-from neartag.features import TfidfFeatures
-from neartag.live import LiveTagger
+from neartag.encoders.tfidf import TfidfFeatures
 from neartag.metrics import evaluate
-from neartag.tagger import TextTagger
+from neartag.tagging.corpus import gather
+from neartag.tagging.live import LiveTagger
+from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 
 DATA = ("cooking", "yso-finna-en-100k")

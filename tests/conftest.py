@@ -17,8 +17,8 @@ settings.load_profile("neartag")
 @pytest.fixture(scope="session")
 def real_data() -> Callable[[str], Path]:
     """Return a function that gives a real data set's folder, and skips the test where it is not there."""
+    from neartag.core.errors import DataError
     from neartag.data import registry
-    from neartag.errors import DataError
 
     def folder(name: str) -> Path:
         if not os.environ.get("NEARTAG_DATA"):

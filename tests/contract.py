@@ -23,8 +23,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from neartag import store
+from neartag.core.errors import ModelError, ParameterError
 from neartag.data import synthetic
-from neartag.errors import ModelError, ParameterError
 
 # scikit-learn's own checks that cannot apply, each with the reason.
 ONE_COLUMN = (

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from contract import problem
-from neartag.x1 import candidate_kernels, mixture_kernels, ranker_kernels
+from neartag.rerank import candidate_kernels, ranker_kernels
+from neartag.rerank import fusion_kernels as mixture_kernels
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.model import X1Model
 

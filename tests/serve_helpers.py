@@ -20,7 +20,7 @@ import httpx
 from neartag.data import debian
 from neartag.serve.app import create_app
 from neartag.serve.settings import Settings
-from neartag.tagger import TextTagger
+from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 
 TOKEN = "a-token-of-the-tests"

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from neartag import data, metrics, presets, store
-    from neartag.features import TfidfFeatures
-    from neartag.live import LiveTagger
-    from neartag.tagger import TextTagger
-    from neartag.vectors import VectorFeatures
+    from neartag import data
+    from neartag.encoders.tfidf import TfidfFeatures
+    from neartag.encoders.vectors import VectorFeatures
+    from neartag.evaluation import metrics
+    from neartag.methods import presets
+    from neartag.storage import store
+    from neartag.tagging.live import LiveTagger
+    from neartag.tagging.tagger import TextTagger
     from neartag.x1.classifier import X1Classifier
     from neartag.x1.model import X1Model
 
@@ -30,10 +33,10 @@ __all__ = [
 ]
 
 _CLASSES = {
-    "LiveTagger": "neartag.live",
-    "TextTagger": "neartag.tagger",
-    "TfidfFeatures": "neartag.features",
-    "VectorFeatures": "neartag.vectors",
+    "LiveTagger": "neartag.tagging.live",
+    "TextTagger": "neartag.tagging.tagger",
+    "TfidfFeatures": "neartag.encoders.tfidf",
+    "VectorFeatures": "neartag.encoders.vectors",
     "X1Classifier": "neartag.x1.classifier",
     "X1Model": "neartag.x1.model",
 }

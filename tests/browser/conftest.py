@@ -19,7 +19,7 @@ TELL_VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event
 def saved_model(folder: Path, **settings: Any) -> Path:
     """Train on some thousand Debian packages, and return the folder."""
     from neartag.data import debian
-    from neartag.tagger import TextTagger
+    from neartag.tagging.tagger import TextTagger
     from neartag.x1.classifier import X1Classifier
 
     packages = debian.load("train")

@@ -18,8 +18,8 @@ from neartag.cli.options import (
     read_settings,
 )
 from neartag.comparators import METHODS
-from neartag.errors import ParameterError
-from neartag.parameters import parse_bytes
+from neartag.core.errors import ParameterError
+from neartag.core.parameters import parse_bytes
 
 BUG = 1  # exit status
 LARGEST_CUT = 1000  # labels a point; nobody reads further
@@ -83,7 +83,7 @@ def compare(
     if plot is not None:
         figure.check_target(plot)
 
-    from neartag.threads import resolve_jobs
+    from neartag.core.threads import resolve_jobs
 
     resolve_jobs(jobs)
     progress = output.progress(quiet)

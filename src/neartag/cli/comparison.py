@@ -11,11 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neartag import presets
 from neartag.cli.options import find_method, read_value
 from neartag.comparators import METHODS, Method
-from neartag.errors import DataError, NeartagError, ParameterError
-from neartag.progress import Progress
+from neartag.core.errors import DataError, NeartagError, ParameterError
+from neartag.core.progress import Progress
+from neartag.methods import presets
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -133,7 +133,7 @@ def load_parts(train: str, test: str, memory: int | None) -> Parts:
     """Return both parts as rows of the same features; those of texts are fitted on the train part."""
     from neartag.cli.data import load_points, load_training
     from neartag.cli.evaluate import widened
-    from neartag.stored import StoredModel
+    from neartag.storage.bundle import StoredModel
 
     if train == test and Path(train).is_file():
         raise DataError(f"{train} is one file: name the points to test on too, by --test FILE")
@@ -160,8 +160,8 @@ class Comparison:
         *,
         propensities: tuple[float, float],
     ) -> None:
-        from neartag import metrics
         from neartag.cli.evaluate import widened
+        from neartag.evaluation import metrics
 
         self.parts, self.cuts, self.shared, self.progress = parts, tuple(cuts), shared, progress
         self._propensities = dict(zip("ab", propensities, strict=True))
@@ -186,10 +186,11 @@ class Comparison:
     def _measured(self, task: Task, folder: Path) -> Outcome:
         import numpy as np
 
-        from neartag import metrics, store
         from neartag.cli.predict import predicted
         from neartag.cli.train import disk_bytes
         from neartag.cli.usage import Usage
+        from neartag.evaluation import metrics
+        from neartag.storage import store
 
         progress = Named(self.progress, task.method.title)
         classifier = task.method.classifier()(**{**self.shared, **task.settings})
@@ -235,7 +236,7 @@ class Comparison:
 
     def _differences(self, trained: Sequence[Outcome], metric: str) -> list[dict[str, Any]]:
         """Return by how much each method beats the first in the metric, with the 95% interval of a paired bootstrap."""
-        from neartag import metrics
+        from neartag.evaluation import metrics
 
         first, *others = trained
         found = []

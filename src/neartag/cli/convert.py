@@ -9,7 +9,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Quiet
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 ENDINGS = "XMC text (.txt, .xmc, .svm), .npz or sparse JSON lines (.jsonl); texts also with .gz, .xz or .bz2 after it"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neartag.cli.sources import Reading, read
-from neartag.errors import DataError
+from neartag.core.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from neartag.data.dataset import Dataset
-    from neartag.stored import StoredModel
+    from neartag.storage.bundle import StoredModel
 
 STDIN = "-"
 _XMC_HEADER = re.compile(rb"\s*[0-9]+[ \t]+[0-9]+[ \t]+[0-9]+\s*")
@@ -52,8 +52,8 @@ def load_training(
         found = read(data, "train", reading)
         if isinstance(found, Dataset):
             return Training(found)
-        from neartag.corpus import gather
-        from neartag.features import TfidfFeatures
+        from neartag.encoders.tfidf import TfidfFeatures
+        from neartag.tagging.corpus import gather
 
         features = TfidfFeatures() if features is None else features
         corpus = gather(found, features, keep_texts=keep_texts)
@@ -70,7 +70,7 @@ def load_points(
     found = read(data, part, reading)
     known = stored.label_names
     if not isinstance(found, Dataset):
-        from neartag.corpus import gather
+        from neartag.tagging.corpus import gather
 
         corpus = gather(found, _features(stored, data), keep_texts=False, fit=False)
         return corpus.X, _under_known(corpus.Y, corpus.label_names, known or [])
@@ -99,7 +99,7 @@ def load_rows(
     found = read(data, "test", reading, labelled=False)
     if isinstance(found, Dataset):
         return _columns(found.X, stored.model.n_features, "features", data)
-    from neartag.corpus import gather
+    from neartag.tagging.corpus import gather
 
     return gather(found, _features(stored, data), keep_texts=False, fit=False).X
 

@@ -9,7 +9,7 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import AsJson, Quiet
 from neartag.cli.sources import EMBEDDED
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from neartag.data.catalogue import Entry

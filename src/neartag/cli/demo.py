@@ -54,7 +54,7 @@ def demo(
     folder = FOLDER if model is None else model
     check_place(Path(folder), overwrite or model is None)
 
-    from neartag import presets
+    from neartag.methods import presets
 
     settings = presets.get(PRESET)
     output.message("learning which tags people gave to Debian's packages…", quiet=quiet or as_json)

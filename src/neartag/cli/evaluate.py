@@ -47,10 +47,11 @@ def evaluate(
     """
     import numpy as np
 
-    from neartag import metrics, store
     from neartag.cli.data import load_points
     from neartag.cli.predict import predicted
     from neartag.cli.usage import Usage
+    from neartag.evaluation import metrics
+    from neartag.storage import store
 
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):

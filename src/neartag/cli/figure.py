@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 ENDINGS = (".svg", ".png")
 LINE = 0.085  # height of a name, as a share of the panel's

@@ -9,7 +9,7 @@ from neartag.cli.options import AsJson, Model, Quiet, in_words
 from neartag.comparators import METHODS
 
 if TYPE_CHECKING:
-    from neartag.stored import StoredModel
+    from neartag.storage.bundle import StoredModel
     from neartag.x1.learner import Learner
     from neartag.x1.model import X1Model
 
@@ -23,7 +23,7 @@ def inspect(model: Model, as_json: AsJson = False, quiet: Quiet = False) -> None
     Of a model of documents it also tells how far it has drifted (what was added and forgotten since training, and how
     well the embeddings tell the labels of old and new documents: 0% is perfect) and how far its scores can be trusted.
     """
-    from neartag import store
+    from neartag.storage import store
 
     with output.progress(quiet).start(None, f"loading {model}"):
         report = describe(store.load(model))
@@ -138,7 +138,7 @@ def _show_refinement(refinement: dict[str, Any] | None, labels: int) -> None:
 def _describe_changes(stored: StoredModel) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from neartag.tagger import TextTagger
+    from neartag.tagging.tagger import TextTagger
     from neartag.x1.update import drift
 
     found = drift(stored.model)

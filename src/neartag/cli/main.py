@@ -30,7 +30,7 @@ from neartag.cli.tag import explain, tag
 from neartag.cli.train import train
 from neartag.cli.tune import tune
 from neartag.cli.update import add, forget
-from neartag.errors import NeartagError
+from neartag.core.errors import NeartagError
 
 MISTAKE = 2  # status for what the person can put right
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it

@@ -13,7 +13,7 @@ from neartag.cli import output
 from neartag.cli.options import AsJson, find_method, flag, in_words
 from neartag.comparators import METHODS, Method
 from neartag.comparators.presets import CHOSEN
-from neartag.presets import PRESETS
+from neartag.methods.presets import PRESETS
 
 _ENTRY = re.compile(r"(-|[0-9]+\.) ")  # of a list
 # The comparators' facts stand where they are implemented; X1 is spread over many files.

@@ -14,8 +14,8 @@ import typer
 from neartag import comparators
 from neartag.comparators import METHODS, Method
 from neartag.comparators.parameters import MAX_MEMORY
-from neartag.errors import ParameterError
-from neartag.parameters import RANDOM_STATE, Parameter
+from neartag.core.errors import ParameterError
+from neartag.core.parameters import RANDOM_STATE, Parameter
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]

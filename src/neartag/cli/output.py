@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from neartag.progress import Progress
+    from neartag.core.progress import Progress
 
 # Names come from anyone's data, and a terminal obeys control characters; both ranges of them have commands.
 _CODES = (*range(0x20), *range(0x7F, 0xA0))
@@ -31,7 +31,7 @@ def message(text: str, *, quiet: bool = False) -> None:
 
 def progress(quiet: bool) -> Progress:
     """Return how progress is to be shown: a bar on a terminal, lines elsewhere, nothing where quiet."""
-    from neartag.progress import choose
+    from neartag.core.progress import choose
 
     return choose("silent" if quiet else "auto")
 

@@ -14,10 +14,10 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import Jobs, Model, Quiet
 from neartag.cli.sources import Reading, with_reading
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neartag.progress import Progress
+    from neartag.core.progress import Progress
 
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
@@ -54,9 +54,9 @@ def predict(
     for a backslash, a tab and line breaks. A point that has nothing the model knows, such as a text of unknown words,
     gets the most frequent labels, scored by how frequent they are. Labels in INPUT are ignored.
     """
-    from neartag import store
     from neartag.cli.data import load_rows
-    from neartag.validation import check_count
+    from neartag.linalg.validation import check_count
+    from neartag.storage import store
 
     check_count("-k", k)
     _refuse_own_files(target, source, model)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ def references(
     X: csr_matrix, Y: csr_matrix, groups: list[str], X_test: csr_matrix, k: int
 ) -> Iterator[tuple[str, np.ndarray, float]]:
     """Yield each method's name, its k labels for each test point, and the seconds it took."""
-    from neartag import floors
+    from neartag.evaluation import floors
 
     start = time.perf_counter()
     yield "most frequent tags", floors.most_frequent(Y, X_test.shape[0], k), time.perf_counter() - start
@@ -39,7 +39,7 @@ def best_neighbours(X: csr_matrix, Y: csr_matrix, groups: list[str]) -> tuple[in
     """Return the number of neighbours and the vote with the highest P@1 on held-out groups of the training points."""
     import numpy as np
 
-    from neartag import floors, metrics
+    from neartag.evaluation import floors, metrics
 
     different, group_of = np.unique(groups, return_inverse=True)
     if len(different) < 2:

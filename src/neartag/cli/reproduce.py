@@ -9,7 +9,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Quiet
-from neartag.errors import DataError, ParameterError
+from neartag.core.errors import DataError, ParameterError
 
 BUG = 1  # exit status
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
@@ -64,9 +64,9 @@ def reproduce(
     for place in (target, folder):
         _make(place)
 
+    from neartag.core.threads import resolve_jobs
     from neartag.experiments import datasets, report
     from neartag.experiments import results as kept
-    from neartag.threads import resolve_jobs
 
     resolve_jobs(jobs)
     for name in names:

@@ -8,8 +8,8 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Model, Quiet
-from neartag.errors import NeartagError, ParameterError
-from neartag.parameters import parse_bytes
+from neartag.core.errors import NeartagError, ParameterError
+from neartag.core.parameters import parse_bytes
 
 
 def serve(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neartag.errors import DataError
+from neartag.core.errors import DataError
 
 if TYPE_CHECKING:
     from neartag.data.dataset import Dataset

@@ -8,11 +8,11 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neartag.explain import Reason, Word
-    from neartag.tagger import Tag
+    from neartag.tagging.explain import Reason, Word
+    from neartag.tagging.tagger import Tag
 
 Count = Annotated[int, typer.Option("-k", help="Labels at most.")]
 Threshold = Annotated[
@@ -36,7 +36,7 @@ def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, a
     The score is the probability that the label is right, where the model is calibrated or refined, else its share of
     the votes. With --json each text gets a line.
     """
-    from neartag.tagger import TextTagger
+    from neartag.tagging.tagger import TextTagger
 
     wish = read_threshold(threshold)
     tagger = TextTagger.load(model)
@@ -62,7 +62,7 @@ def explain(
     A document's share is its part of all votes; the words are those that it shares with the text, the weightiest first.
     Of a refined model also the words that the label's ranker weighed: those with + speak for it, those with − against.
     """
-    from neartag.tagger import TextTagger
+    from neartag.tagging.tagger import TextTagger
 
     reasons = TextTagger.load(model).explain(text, k, voters)
     if as_json:

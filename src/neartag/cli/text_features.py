@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from neartag.errors import DataError, ParameterError
+from neartag.core.errors import DataError, ParameterError
 
 
 def read_features(
@@ -20,10 +20,10 @@ def read_features(
 ) -> Any:
     """Return unfitted features; ParameterError names the option that cannot be used."""
     if vectors:
-        from neartag.vectors import VectorFeatures
+        from neartag.encoders.vectors import VectorFeatures
 
         return VectorFeatures()
-    from neartag.features import TfidfFeatures
+    from neartag.encoders.tfidf import TfidfFeatures
 
     return TfidfFeatures(
         word_pairs=word_pairs,

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from neartag import presets
 from neartag.cli import output
 from neartag.cli.options import OWN, AsJson, Quiet, find_method, read_settings, with_parameters
 from neartag.cli.sources import HELP, Reading, with_reading
 from neartag.cli.usage import Usage
 from neartag.comparators import METHODS
-from neartag.errors import ModelError, ParameterError
-from neartag.parameters import parse_bytes
+from neartag.core.errors import ModelError, ParameterError
+from neartag.core.parameters import parse_bytes
+from neartag.methods import presets
 
 
 @with_parameters
@@ -75,13 +75,13 @@ def train(
     settings = choose_settings(preset, given, chosen.name)
     check_place(Path(model), overwrite)
 
-    from neartag import store
-    from neartag.calibrate import of_held_out
     from neartag.cli.data import load_training
     from neartag.cli.text_features import read_features
+    from neartag.core.threads import resolve_jobs
     from neartag.data.mapped import mapped_bytes
-    from neartag.rows import normalise
-    from neartag.threads import resolve_jobs
+    from neartag.linalg.rows import normalise
+    from neartag.storage import store
+    from neartag.tagging.calibration import of_held_out
 
     classifier = chosen.classifier()(**settings)
     resolve_jobs(classifier.n_jobs)
@@ -144,8 +144,8 @@ def check_place(folder: Path, overwrite: bool) -> None:
     """Raise ModelError, before any work is lost, where the model could not be saved in the end."""
     import tempfile
 
-    from neartag.folder import refuse_foreign
-    from neartag.manifest import MANIFEST
+    from neartag.storage.folder import refuse_foreign
+    from neartag.storage.manifest import MANIFEST
 
     refuse_foreign(folder)
     if (folder / MANIFEST).exists() and not overwrite:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neartag import presets
 from neartag.cli import output
 from neartag.cli.options import (
     OWN,
@@ -23,11 +22,12 @@ from neartag.cli.options import (
 )
 from neartag.cli.sources import HELP, Reading, with_reading
 from neartag.comparators import METHODS, Method
-from neartag.errors import ParameterError
-from neartag.parameters import parse_bytes
+from neartag.core.errors import ParameterError
+from neartag.core.parameters import parse_bytes
+from neartag.methods import presets
 
 if TYPE_CHECKING:
-    from neartag.tune import Trial, Tuned
+    from neartag.methods.tune import Trial, Tuned
 
 SHOWN = 12  # lines of the table
 
@@ -78,9 +78,9 @@ def tune(
         raise ParameterError(f"--random-state must be at least 0, not {random_state}")
     memory = read_settings({"max_memory": max_memory}).get("max_memory")
 
-    from neartag import tune as search
     from neartag.cli.data import load_training
-    from neartag.threads import resolve_jobs
+    from neartag.core.threads import resolve_jobs
+    from neartag.methods import tune as search
 
     resolve_jobs(jobs)
     progress = output.progress(quiet)

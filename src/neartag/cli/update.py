@@ -10,7 +10,7 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
 from neartag.cli.sources import Reading, read, with_reading
-from neartag.errors import DataError, NeartagError
+from neartag.core.errors import DataError, NeartagError
 
 BATCH = 1000  # documents added at once: a crash loses no more of the work, and never half a batch
 
@@ -31,8 +31,8 @@ def add(
     much has been added that training again is worth while.
     """
     from neartag.data.dataset import Dataset
-    from neartag.live import LiveTagger
-    from neartag.update import rows_of
+    from neartag.tagging.live import LiveTagger
+    from neartag.tagging.update import rows_of
 
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
@@ -77,7 +77,7 @@ def forget(
     """
     import sys
 
-    from neartag.live import LiveTagger
+    from neartag.tagging.live import LiveTagger
 
     names = _lines(sys.stdin.buffer.read()) if ids == ["-"] else ids
     progress = output.progress(quiet)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-    from neartag.progress import Progress
+    from neartag.core.progress import Progress
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 QUICK = 6  # of so many packages one is taken where it must be quick
@@ -21,7 +21,7 @@ class Walkthrough:
 
     def __init__(self, quick: bool, progress: Progress) -> None:
         from neartag.data import debian
-        from neartag.features import TfidfFeatures
+        from neartag.encoders.tfidf import TfidfFeatures
 
         self.progress = progress
         train, test = debian.load("train"), debian.load("test")
@@ -54,9 +54,9 @@ class Walkthrough:
         }
 
     def _train(self, settings: dict[str, Any], folder: str) -> dict[str, Any]:
-        from neartag import store
-        from neartag.calibrate import of_held_out
-        from neartag.texts import Texts
+        from neartag.storage import store
+        from neartag.storage.texts import Texts
+        from neartag.tagging.calibration import of_held_out
         from neartag.x1.classifier import X1Classifier
 
         start = time.perf_counter()
@@ -77,7 +77,7 @@ class Walkthrough:
         return result
 
     def _measure(self, name: str, labels: np.ndarray, seconds: float) -> dict[str, Any]:
-        from neartag import metrics
+        from neartag.evaluation import metrics
 
         scores = metrics.evaluate(labels, self.Y_test, Y_train=self.Y)
         return {
@@ -89,7 +89,7 @@ class Walkthrough:
 
 def tag(folder: str, sentences: Sequence[str]) -> list[dict[str, Any]]:
     """Return the best labels of each sentence, by the model in the folder, with who voted and what words weighed."""
-    from neartag.tagger import TextTagger
+    from neartag.tagging.tagger import TextTagger
 
     tagger = TextTagger.load(folder)
     return [

@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from neartag.comparators import parameters
-from neartag.errors import ParameterError
-from neartag.parameters import Parameter
+from neartag.core.errors import ParameterError
+from neartag.core.parameters import Parameter
 from neartag.x1.parameters import PARAMETERS as X1_PARAMETERS
 
 # This module must stay light: the command line reads it for --help.

@@ -10,16 +10,16 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from neartag import memory
 from neartag.comparators.model import Facts, ScoringModel, prepared
 from neartag.comparators.parameters import TABLES
-from neartag.errors import ParameterError
-from neartag.estimator import LabelClassifier, describe, shown
-from neartag.parameters import MACHINE, checked
-from neartag.progress import Progress
-from neartag.rows import Rows
-from neartag.threads import hold, resolve_jobs
-from neartag.validation import check_training
+from neartag.core import memory
+from neartag.core.errors import ParameterError
+from neartag.core.estimator import LabelClassifier, describe, shown
+from neartag.core.parameters import MACHINE, checked
+from neartag.core.progress import Progress
+from neartag.core.threads import hold, resolve_jobs
+from neartag.linalg.rows import Rows
+from neartag.linalg.validation import check_training
 
 # What trains on large data sets, to be named where another method cannot.
 SCALABLE = "leml, fastxml, lpsr, knn or x1"

@@ -29,14 +29,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.arrays import require
 from neartag.comparators import compressed_sensing_kernels as kernels
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, squashed
 from neartag.comparators.ridge import ridge, ridge_memory
-from neartag.progress import Progress
-from neartag.rows import Rows, times
-from neartag.threads import hold, run_ranges, tall_times
+from neartag.core.progress import Progress
+from neartag.core.threads import hold, run_ranges, tall_times
+from neartag.linalg.packing import require
+from neartag.linalg.rows import Rows, times
 
 # CoSaMP's iterations at most; of bibtex, Delicious and MediaMill no point took more than ten, and most two to four.
 COSAMP_STEPS = 20

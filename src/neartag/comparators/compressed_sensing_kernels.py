@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import COUNT, FLOAT, ID, MATRIX, VALUES, kernel
+from neartag.core.jit import COUNT, FLOAT, ID, MATRIX, VALUES, kernel
 
 # What lets the compiler take a maximum or a sum many at a time.
 _VECTOR = {"nnan", "nsz", "reassoc", "contract"}

@@ -30,14 +30,14 @@ from scipy import sparse
 from scipy.linalg import eigh, solve_triangular
 from scipy.sparse import csr_matrix
 
-from neartag.arrays import require
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, squashed
-from neartag.factor import cholesky
-from neartag.progress import Progress
-from neartag.rows import Rows, gram, times, transpose
-from neartag.threads import run_pieces, tall_times
-from neartag.x1.admm import SMALLEST_L2
+from neartag.core.progress import Progress
+from neartag.core.threads import run_pieces, tall_times
+from neartag.linalg.cholesky import cholesky
+from neartag.linalg.packing import require
+from neartag.linalg.rows import Rows, gram, times, transpose
+from neartag.x1.regression import SMALLEST_L2
 
 # Labels worked on at once, at least.
 COLUMNS = 64

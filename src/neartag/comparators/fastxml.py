@@ -33,14 +33,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.arrays import require, within
 from neartag.comparators import fastxml_kernels as kernels
 from neartag.comparators import fastxml_walk_kernels as walk
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array
-from neartag.progress import Progress
-from neartag.rows import Rows, parts
-from neartag.threads import run_pieces, run_ranges
+from neartag.core.progress import Progress
+from neartag.core.threads import run_pieces, run_ranges
+from neartag.linalg.packing import require, within
+from neartag.linalg.rows import Rows, parts
 
 Tree = tuple[np.ndarray, ...]  # child, then indptr, indices and data of the weights and of the shares
 # Weights of a tree for each of its points, to tell how much memory a model takes: measured 2 to 10 at useful settings.

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from neartag.comparators.l1_logistic import COLUMNS, PLACE, RANDOM, SIDES, WIDE, add_column, l1_logistic, next_random
-from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, kernel, read
+from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, kernel, read
 
 FEATURES = types.Tuple(COLUMNS)  # the feature rows as CSR
 # The label rows' indptr and indices, each point's 1 / (its best DCG), and what each rank counts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, kernel, read
+from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, kernel, read
 
 LEAVES = read(ID, 2)
 

@@ -9,7 +9,7 @@ Cost: training keeps the rows. Predicting a point looks at the lists of its feat
 features a row, or at all n rows, n · d, where rows are dense; then k · L̄ for the vote. Memory: the rows.
 
 By cosine, and where that saves most of the work, rows that only share frequent features of little weight with a point
-may be missed: X1's own search of features, `neartag.x1.feature_vote`, which found 99.9% of the neighbours on EUR-Lex.
+may be missed: the search of `neartag.search.inverted_index`, which found 99.9% of the neighbours on EUR-Lex.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag import search_kernels
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array
-from neartag.progress import Progress
-from neartag.rows import Rows, normalise, times, transpose
-from neartag.x1.feature_vote import FeatureIndex
-from neartag.x1.vote import nearest
+from neartag.core.progress import Progress
+from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg.rows import Rows, normalise, times, transpose
+from neartag.search.exact import nearest
+from neartag.search.inverted_index import FeatureIndex
 
 QUERIES, POINTS = 256, 4096  # distances held at once where rows are sparse
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import COUNT, POINTER, VALUES, kernel, read
+from neartag.core.jit import COUNT, POINTER, VALUES, kernel, read
 
 WIDE, SIDES, RANDOM = types.float64, read(types.int8), types.uint64[::1]
 PLACE = types.uint32  # row numbers without sign: numba need not ask whether one counts from the end, thrice as quick

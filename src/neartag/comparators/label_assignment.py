@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators import lpsr_kernels
 from neartag.comparators.label_scorer import LabelScorer
-from neartag.rows import Rows, select_columns
+from neartag.linalg.rows import Rows, select_columns
 
 # Steps of the ascent; the largest change of a share in the first, and after how many steps it is half as much; how
 # steep the sigmoid is. With these, sets of 4 in 8 labels came within 1% of the best one's hits, the most frequent

@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.comparators import lpsr_kernels
-from neartag.rows import Rows, parts, times, transpose
-from neartag.threads import run_ranges
+from neartag.core.threads import run_ranges
+from neartag.linalg.rows import Rows, parts, times, transpose
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.arrays import require
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.leml_steps import Factors, Problem, balanced, label_step, problem_bytes, problem_of, start
 from neartag.comparators.model import Facts, ScoringModel, State, check_array, dimension, squashed
-from neartag.progress import Progress
-from neartag.rows import Rows, times, transpose
-from neartag.threads import tall_times
+from neartag.core.progress import Progress
+from neartag.core.threads import tall_times
+from neartag.linalg.packing import require
+from neartag.linalg.rows import Rows, times, transpose
 
 # A label that is there is regressed on as 1, one that is not as 0.
 MIDDLE = 0.5

@@ -10,10 +10,10 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.base import Shape
-from neartag.factor import cholesky, cholesky_solve
-from neartag.rows import Rows, gram, times, transpose
-from neartag.threads import run_pieces, sum_blocks, tall_times
-from neartag.x1.admm import CG_COLUMNS, SMALLEST_L2, column_squares, products
+from neartag.core.threads import run_pieces, sum_blocks, tall_times
+from neartag.linalg.cholesky import cholesky, cholesky_solve
+from neartag.linalg.rows import Rows, gram, times, transpose
+from neartag.x1.regression import CG_COLUMNS, SMALLEST_L2, column_squares, products
 
 # X is decomposed where the smaller of its sides is no larger: the decomposition then costs less than the steps of
 # conjugate gradients that it spares. The products with labels, side · L, must not be large either.

@@ -26,7 +26,6 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.arrays import require, within
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.leml import MIDDLE, leml
 from neartag.comparators.leml_steps import problem_bytes
@@ -40,11 +39,12 @@ from neartag.comparators.model import (
     dimension,
     squashed,
 )
-from neartag.progress import Progress
-from neartag.rows import Rows, compact, normalise, own_columns, select_columns, times
-from neartag.threads import hold, tall_times
+from neartag.core.progress import Progress
+from neartag.core.threads import hold, tall_times
+from neartag.linalg.packing import require, within
+from neartag.linalg.rows import Rows, compact, normalise, own_columns, select_columns, times
+from neartag.x1.kmeans import Partition, automatic, route
 from neartag.x1.learner import LARGEST_SHARE
-from neartag.x1.partition import Partition, automatic, route
 from neartag.x1.training import cut_all
 
 

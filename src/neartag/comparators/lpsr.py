@@ -36,7 +36,6 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.arrays import require
 from neartag.comparators import naive_bayes, one_vs_all
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.label_assignment import BLOCK_SCORES, assign, nearness_to_top, rankings
@@ -50,10 +49,11 @@ from neartag.comparators.model import (
     check_array,
     squashed,
 )
-from neartag.progress import Progress
-from neartag.rows import Rows, normalise
-from neartag.threads import run_pieces
-from neartag.x1.partition import Partition, partition, route
+from neartag.core.progress import Progress
+from neartag.core.threads import run_pieces
+from neartag.linalg.packing import require
+from neartag.linalg.rows import Rows, normalise
+from neartag.x1.kmeans import Partition, partition, route
 
 # Points a part, and the labels assigned to it: a share of those that occur anywhere, but some at least.
 POINTS_A_PART = 1000

@@ -1,7 +1,7 @@
 """The numba kernels of LPSR: scores of some labels of each point, and the objective that labels are assigned by.
 
-As in `neartag.kernels`, each is compiled once for the types named and releases the GIL; a test holds each against the
-plain numpy lines that it equals.
+As in `neartag.linalg.kernels`, each is compiled once for the types named and releases the GIL; a test holds each
+against the plain numpy lines that it equals.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import COUNT, FLOAT, IDS, POINTER, SPARSE, kernel, read
+from neartag.core.jit import COUNT, FLOAT, IDS, POINTER, SPARSE, kernel, read
 
 HITS = read(types.boolean)
 SHARES = read(types.float64)

@@ -30,13 +30,13 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from neartag.arrays import require, within
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array, check_dense, dimension, squashed
 from neartag.comparators.ridge import ridge, ridge_memory
-from neartag.progress import Progress
-from neartag.rows import Rows, times, transpose
-from neartag.threads import tall_times
+from neartag.core.progress import Progress
+from neartag.core.threads import tall_times
+from neartag.linalg.packing import require, within
+from neartag.linalg.rows import Rows, times, transpose
 
 # With no more labels than this all eigenvectors of YᵀY are found at once, which is then quicker than some by iteration.
 MOST_DENSE = 4096

@@ -17,15 +17,17 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag import list_kernels, memory, search_kernels
-from neartag.arrays import check_pointers, count, get_rows, put_rows, require
 from neartag.comparators.parameters import TABLES
-from neartag.errors import ParameterError
-from neartag.frequent import by_frequency, most_frequent, ranked
-from neartag.parameters import MACHINE, checked, defaults
-from neartag.rows import DENSE_SHARE, Rows, as_rows, normalise, parts
-from neartag.threads import hold, resolve_jobs, run_ranges
-from neartag.validation import check_count, check_features
+from neartag.core import memory
+from neartag.core.errors import ParameterError
+from neartag.core.frequent_labels import by_frequency, most_frequent, ranked
+from neartag.core.parameters import MACHINE, checked, defaults
+from neartag.core.threads import hold, resolve_jobs, run_ranges
+from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg.packing import check_pointers, count, get_rows, put_rows, require
+from neartag.linalg.rows import DENSE_SHARE, Rows, as_rows, normalise, parts
+from neartag.linalg.validation import check_count, check_features
+from neartag.search import inverted_index_kernels as list_kernels
 
 LARGEST_SCORE = np.float32(1e30)
 # Scores held at once, which bounds the rows answered at once, and those rows where there are few labels.

@@ -21,8 +21,8 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.label_scorer import LabelScorer
-from neartag.errors import ParameterError
-from neartag.rows import Rows
+from neartag.core.errors import ParameterError
+from neartag.linalg.rows import Rows
 
 
 def learn(rows: Rows, Y: csr_matrix, smoothing: float) -> LabelScorer:

@@ -29,10 +29,10 @@ from sklearn.svm import LinearSVC
 
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array, squashed
-from neartag.errors import ParameterError
-from neartag.progress import Progress
-from neartag.rows import Rows, compact, times, transpose
-from neartag.threads import run_pieces
+from neartag.core.errors import ParameterError
+from neartag.core.progress import Progress
+from neartag.core.threads import run_pieces
+from neartag.linalg.rows import Rows, compact, times, transpose
 
 # Of the gradient, relative to its first size and the rarer side's share. Liblinear's own 0.01 is a little quicker, and
 # leaves weights that are off by as much as 0.1.

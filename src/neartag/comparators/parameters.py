@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neartag.parameters import LARGEST_COUNT, LARGEST_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
+from neartag.core.parameters import LARGEST_COUNT, LARGEST_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
 from neartag.x1.parameters import DISTANCES, PARAMETERS
 
 # This module must stay light: the command line reads it for --help.

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from neartag.comparators.base import Shape
-from neartag.rows import DENSE_SHARE, Rows
-from neartag.x1.admm import admm, cheapest_solver_for
+from neartag.linalg.rows import DENSE_SHARE, Rows
+from neartag.x1.regression import admm, cheapest_solver_for
 
 
 def ridge(X: Rows, Z: np.ndarray, l2: float, threads: int = 1) -> np.ndarray:

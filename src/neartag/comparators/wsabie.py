@@ -35,11 +35,12 @@ from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.knn import voted
 from neartag.comparators.model import BATCH_ROWS, Facts, ScoringModel, State, check_array, check_dense, squashed
 from neartag.comparators.wsabie_kernels import warp_steps
-from neartag.errors import ParameterError
-from neartag.progress import Progress
-from neartag.rows import Rows, normalise, parts, times
-from neartag.threads import tall_times
-from neartag.x1.vote import nearest, voter_weights
+from neartag.core.errors import ParameterError
+from neartag.core.progress import Progress
+from neartag.core.threads import tall_times
+from neartag.linalg.rows import Rows, normalise, parts, times
+from neartag.search.exact import nearest
+from neartag.search.weights import voter_weights
 
 MOST_DRAWS = 1000  # of "auto": on 2,800 labels, 200 lose nothing by the vote and 1 to 3 points by dot products
 PAIRS = 2**16  # learned in one call, so that progress is shown and a keyboard's interrupt is heard

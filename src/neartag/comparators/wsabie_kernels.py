@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel
+from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel
 
 # What lets the compiler take a sum many at a time.
 _VECTOR = {"nsz", "reassoc", "contract"}

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from neartag.core.errors import DataError
 from neartag.data.files import digest, read_lines, replacing
-from neartag.errors import DataError
 
 SUMS = "SHA256SUMS"
 # Endings in the order in which they are looked for, and the bytes with which such files begin.

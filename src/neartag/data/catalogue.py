@@ -9,10 +9,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from neartag.core.errors import DataError
 from neartag.data import archives, known, registry
 from neartag.data.files import read_lines
 from neartag.data.xmc import read_sizes
-from neartag.errors import DataError
 
 PARTS = ("train", "test")
 Counts = tuple[int | None, int | None, int | None, int | None]  # points of both parts, features, labels

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.errors import DataError
+from neartag.core.errors import DataError
 
 LARGEST_ID = 2**31 - 2  # ids, and the number of them, are kept as int32
 

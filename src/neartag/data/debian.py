@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 FILE_NAME = "debian.json.xz"
 PARTS = ("train", "test")

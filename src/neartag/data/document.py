@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neartag.core.errors import DataError, ParameterError
 from neartag.data.files import fault
-from neartag.errors import DataError, ParameterError
 
 LABEL_FIELDS = ("labels", "subjects")
 _MESSAGES = 5  # bad lines that are quoted; the rest are counted

@@ -14,10 +14,10 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+from neartag.core.errors import DataError
 from neartag.data.document import Columns, Document, Fields, Parts, Wrong, attempted, columns_of, vector_of
 from neartag.data.files import fault, read_bytes, read_lines, reading, split_ending
 from neartag.data.jsonlines import found, kind, object_in
-from neartag.errors import DataError
 
 Found = Iterator[Document | DataError]
 

@@ -7,9 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from neartag.core.errors import DataError
 from neartag.data.document import Document, Fields, Parts, Wrong, attempted, columns_of, vector_of
 from neartag.data.files import fault, reading
-from neartag.errors import DataError
 
 _BATCH_ROWS = 256  # rows decoded at a time: few, for texts may be long
 _BUFFER_BYTES = 2**20  # read at a time of each column, however large the file's row groups are

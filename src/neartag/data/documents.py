@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from neartag.core.errors import DataError, ParameterError
 from neartag.data.document import LABEL_FIELDS, BadLines, Document, Fields
 from neartag.data.document_formats import (
     read_csv,
@@ -18,7 +19,6 @@ from neartag.data.document_formats import (
 from neartag.data.document_parquet import read_parquet
 from neartag.data.files import COMPRESSIONS, read_lines, split_ending
 from neartag.data.jsonlines import object_in
-from neartag.errors import DataError, ParameterError
 
 __all__ = ["KINDS", "LABEL_FIELDS", "BadLines", "Document", "Fields", "documents", "holds_documents"]
 

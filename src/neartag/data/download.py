@@ -20,10 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from neartag.core.errors import DataError, ParameterError
+from neartag.core.progress import Progress
 from neartag.data import archives, known, registry
 from neartag.data.files import read_bytes
-from neartag.errors import DataError, ParameterError
-from neartag.progress import Progress
 
 ADDRESSES = "datasets.json"
 _SUM = re.compile(r"[0-9a-f]{64}")

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from neartag.errors import DataError
+from neartag.core.errors import DataError
 
 COMPRESSIONS = (".gz", ".xz", ".bz2")
 _SHOWN = 40  # bytes of a file that an error quotes

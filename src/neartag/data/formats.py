@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from neartag.core.errors import ParameterError
 from neartag.data.dataset import Dataset
 from neartag.data.files import COMPRESSIONS, split_ending
 from neartag.data.jsonlines import read_jsonl, write_jsonl
 from neartag.data.npz import read_npz, write_npz
 from neartag.data.xmc import read_xmc, write_xmc
-from neartag.errors import ParameterError
 
 Reader = Callable[[Path], Dataset]
 Writer = Callable[[Dataset, Path], None]

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from neartag.core.errors import DataError
 from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, label_rows, rows_of
 from neartag.data.files import fault, read_lines, replacing, split_ending
 from neartag.data.names import encoded
-from neartag.errors import DataError
 
 _OBJECT_REMEDY = "each line must be one JSON object, in UTF-8"
 _FORMAT = "neartag-sparse"

@@ -18,8 +18,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from neartag import memory
-from neartag.errors import DataError
+from neartag.core import memory
+from neartag.core.errors import DataError
 
 MAPPED_SHARE = 1 / 4  # of memory: what is more is put into files, for training needs room beside the data
 _allowed: ContextVar[int | None] = ContextVar("allowed", default=None)

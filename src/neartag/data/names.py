@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypedDict
 
+from neartag.core.errors import DataError
 from neartag.data.dataset import Dataset
 from neartag.data.files import fault, read_lines, replacing, split_ending
-from neartag.errors import DataError
 
 
 class Names(TypedDict):

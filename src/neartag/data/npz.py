@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from neartag.core.errors import DataError
 from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, first_repeated, label_rows, rows_of
 from neartag.data.files import reading, replacing, split_ending
 from neartag.data.mapped import Arrays
 from neartag.data.names import Names
-from neartag.errors import DataError
 
 _KEYS = ("X_values", "X_ids", "X_pointers", "X_shape", "Y_ids", "Y_pointers", "Y_shape")
 _LARGE = ("X_values", "X_ids", "Y_ids")

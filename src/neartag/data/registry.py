@@ -11,13 +11,13 @@ import os
 import sys
 from pathlib import Path
 
+from neartag.core.errors import DataError
 from neartag.data import archives, formats, known
 from neartag.data.archives import SUMS
 from neartag.data.dataset import Dataset
 from neartag.data.files import COMPRESSIONS
 from neartag.data.text import read_text_jsonl
 from neartag.data.xmc import read_split
-from neartag.errors import DataError
 
 __all__ = [
     "KNOWN",

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from neartag.core.errors import ParameterError
 from neartag.data.dataset import Dataset
-from neartag.errors import ParameterError
 
 _BLOCK_DRAWS = 1 << 21  # words drawn at a time, so that scratch memory stays small beside the result
 _PILOT_WORDS = 1 << 19  # in the points made to learn how many draws give the wanted number of different words

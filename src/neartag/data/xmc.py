@@ -17,11 +17,11 @@ from typing import IO, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from neartag.core.errors import DataError
 from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, first_repeated, label_rows, rows_of
 from neartag.data.files import fault, read_bytes, reading, replacing, shown, split_ending
 from neartag.data.mapped import Arrays
 from neartag.data.names import names_beside, write_names_beside
-from neartag.errors import DataError
 
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?")
 _TOKEN = re.compile(rb"[^ \t\r\n]*")

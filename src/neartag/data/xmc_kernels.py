@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numba import float32, int32, int64, njit, types, uint8
 
-from neartag.jit import kernel
+from neartag.core.jit import kernel
 
 # What is wrong at the position returned.
 FINE, BAD_LABEL, LABEL_RANGE, BAD_FEATURE, FEATURE_RANGE, BAD_VALUE, TOO_LARGE = range(7)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
+from neartag.core.errors import ParameterError
 from neartag.data import debian, registry, synthetic
-from neartag.errors import ParameterError
+from neartag.encoders.tfidf import TfidfFeatures
 from neartag.experiments.printed import TABLE_2
-from neartag.features import TfidfFeatures
 
 EMBEDDED = "debian"
 # The paper's data sets by the registry's names, in the order of the paper's tables; the first stands for the paper's.

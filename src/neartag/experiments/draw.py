@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 from neartag.experiments.blocks import Figure, Series
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers, but for the yellow that paper swallows.

@@ -14,17 +14,17 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import svds
 
+from neartag.core.threads import hold, resolve_jobs
 from neartag.experiments import datasets, methods
 from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.learners import clusters_for, parts_of
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
-from neartag.rows import as_rows, normalise
-from neartag.threads import hold, resolve_jobs
+from neartag.linalg.rows import as_rows, normalise
 from neartag.x1 import parameters
+from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.learner import cut
-from neartag.x1.neighbours import neighbour_graph
 from neartag.x1.svp import svp
 
 # The paper's dimensions, where there are more labels than this; else these shares of the labels.

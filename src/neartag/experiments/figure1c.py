@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods
 from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.learners import parts_of, small_sets
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import Results, Summary
 from neartag.experiments.runner import Experiment, Work
-from neartag.metrics import precision_at
 
 METHODS = ("x1", "local_leml")
 CLUSTERS, QUICK_CLUSTERS = (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 8, 16, 32)

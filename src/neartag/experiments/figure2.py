@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods
 from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.learners import CLUSTERS, clusters_for, first, parts_of, size_of, summary_of
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import Results, Summary
 from neartag.experiments.runner import Experiment, Work
-from neartag.metrics import precision_at
 
 # Learners or trees of the ensembles that are measured, inside the largest of each method.
 COUNTS = {

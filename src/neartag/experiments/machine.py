@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from neartag import __version__
-from neartag.threads import available_cores, resolve_jobs
+from neartag.core.threads import available_cores, resolve_jobs
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 

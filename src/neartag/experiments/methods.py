@@ -6,10 +6,13 @@ import tempfile
 import time
 from typing import Any
 
-from neartag import comparators, metrics, presets, store
-from neartag.errors import ParameterError
+from neartag import comparators
+from neartag.core.errors import ParameterError
+from neartag.evaluation import metrics
 from neartag.experiments.datasets import Parts
 from neartag.experiments.runner import Work
+from neartag.methods import presets
+from neartag.storage import store
 
 CUTS = (1, 3, 5)
 PRECISIONS = tuple(f"P@{k}" for k in CUTS)

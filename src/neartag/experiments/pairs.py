@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from neartag import kernels
-from neartag.rows import Rows, as_rows, parts, times, transpose
-from neartag.threads import hold, inner, sum_blocks
+from neartag.core.threads import hold, inner, sum_blocks
+from neartag.linalg import kernels
+from neartag.linalg.rows import Rows, as_rows, parts, times, transpose
 
 # Pairs whose inner products are made at once.
 BLOCK = 2**16

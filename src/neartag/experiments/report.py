@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from neartag.core.errors import DataError
 from neartag.data.files import replacing
-from neartag.errors import DataError
 from neartag.experiments import details, draw, html, markdown
 from neartag.experiments.blocks import Block, Figure, Number, Series, Table, Text
 from neartag.experiments.results import Results

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from neartag.core.errors import DataError
 from neartag.data.files import read_bytes, replacing
-from neartag.errors import DataError
 from neartag.experiments.plan import Cell, Plan
 
 

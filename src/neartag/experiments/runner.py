@@ -17,12 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from neartag.errors import NeartagError, ParameterError
+from neartag.core.errors import NeartagError, ParameterError
+from neartag.core.progress import Progress
 from neartag.experiments import machine, results
 from neartag.experiments.blocks import Block
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import Record, Results, Summary
-from neartag.progress import Progress
 
 __all__ = ["NAMES", "Cell", "Experiment", "Plan", "Record", "Results", "Summary", "Work", "get", "run", "valid"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods
 from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table, Text
 from neartag.experiments.printed import TABLE_4
 from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
-from neartag.metrics import precision_at
 
 RUNS = 10
 LEARNERS = tuple(TABLE_4)

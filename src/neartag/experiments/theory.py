@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from neartag.core.threads import resolve_jobs
 from neartag.experiments import bounds, datasets, methods
 from neartag.experiments.blocks import Block, Text
 from neartag.experiments.pairs import (
@@ -27,8 +28,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.experiments.theory_report import data_blocks, opening
-from neartag.rows import Rows, normalise, select_columns, times
-from neartag.threads import resolve_jobs
+from neartag.linalg.rows import Rows, normalise, select_columns, times
 from neartag.x1 import parameters
 from neartag.x1.learner import train_cluster
 

@@ -17,8 +17,8 @@ from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Tab
 from neartag.experiments.datasets import Parts
 from neartag.experiments.printed import PREDICT_MILLISECONDS, TRAIN_HOURS
 from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
-from neartag.rows import as_rows, normalise
-from neartag.x1.partition import route
+from neartag.linalg.rows import as_rows, normalise
+from neartag.x1.kmeans import route
 
 METHODS = ("x1", "leml", "fastxml")
 CLUSTERS = (1, 2, 4, 8, 16, 32)

@@ -14,8 +14,8 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from neartag import __version__
+from neartag.core.errors import DataError, ModelError
 from neartag.data.document import Document
-from neartag.errors import DataError, ModelError
 from neartag.serve import openapi, page, shapes
 from neartag.serve.batch import Batcher
 from neartag.serve.errors import HANDLERS, Refusal, described, json_response
@@ -26,8 +26,8 @@ from neartag.serve.metrics import CONTENT_TYPE, Metrics
 from neartag.serve.reasons import explained
 from neartag.serve.served import Served
 from neartag.serve.settings import HANDED_ON, TOKEN_VARIABLE, Settings
-from neartag.stored import UPDATES
-from neartag.tagger import Tag, TextTagger
+from neartag.storage.bundle import UPDATES
+from neartag.tagging.tagger import Tag, TextTagger
 
 READERS = 2  # threads for what is not answered in batches
 FEW_TEXTS = 8  # whose answer is written at once; that of more is written in a thread

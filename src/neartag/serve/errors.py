@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from neartag.errors import NeartagError
+from neartag.core.errors import NeartagError
 from neartag.serve.shapes import Error
 
 logger = logging.getLogger("neartag.serve")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neartag.tagger import TextTagger
+from neartag.tagging.tagger import TextTagger
 
 BREAK = "\n"  # between two names
 MOST_HITS = 100_000  # looked at: of millions of labels a single letter fits nearly all

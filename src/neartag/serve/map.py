@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from neartag.explain import labels_of, votes
-from neartag.rows import as_rows, normalise, select_columns
+from neartag.core.threads import hold
+from neartag.linalg.rows import as_rows, normalise, select_columns
 from neartag.serve.reasons import check_votes
-from neartag.stored import StoredModel
-from neartag.tagger import TextTagger
-from neartag.threads import hold
-from neartag.x1.admm import embed
+from neartag.storage.bundle import StoredModel
+from neartag.tagging.explain import labels_of, votes
+from neartag.tagging.tagger import TextTagger
+from neartag.x1.kmeans import route
 from neartag.x1.learner import Cluster
-from neartag.x1.partition import route
+from neartag.x1.regression import embed
 
 SAMPLE = 2000  # points that directions are found on
 KEPT = 256  # clusters whose directions are remembered

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any
 
-from neartag.explain import is_refined
 from neartag.serve.errors import Refusal
-from neartag.tagger import TextTagger
+from neartag.tagging.explain import is_refined
+from neartag.tagging.tagger import TextTagger
 
 WORDS = 20  # told of each voter and of each ranker, the weightiest
 LONGEST = 4000  # characters of a voter's text that are shown

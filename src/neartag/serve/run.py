@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 from neartag.serve.app import create_app
 from neartag.serve.metrics import Metrics
 from neartag.serve.served import Served

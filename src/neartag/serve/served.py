@@ -14,12 +14,12 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
-from neartag import manifest
+from neartag.core.errors import ModelError, NeartagError
 from neartag.data.document import Document
-from neartag.errors import ModelError, NeartagError
-from neartag.live import LiveTagger
 from neartag.serve.metrics import Metrics
-from neartag.tagger import Tag, TextTagger
+from neartag.storage import manifest
+from neartag.tagging.live import LiveTagger
+from neartag.tagging.tagger import Tag, TextTagger
 
 logger = logging.getLogger("neartag.serve")
 

@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from neartag.errors import ParameterError
+from neartag.core.errors import ParameterError
 
 TOKEN_VARIABLE = "NEARTAG_TOKEN"
 SHORTEST_TOKEN = 8  # characters

@@ -1,1 +1,1 @@
-"""The paper's X1, a file a step: partition, neighbours, svp, admm, vote; learner and classifier join them."""
+"""The paper's method, X1 (published as SLEEC): a file for each of its steps, then the ensemble and its estimator."""

@@ -8,19 +8,19 @@ from typing import Any
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from neartag.estimator import LabelClassifier, describe, shown
-from neartag.parameters import MACHINE
-from neartag.progress import Progress
-from neartag.rows import as_rows, is_dense, normalise
-from neartag.threads import hold, resolve_jobs
-from neartag.validation import check_training
+from neartag.core.estimator import LabelClassifier, describe, shown
+from neartag.core.parameters import MACHINE
+from neartag.core.progress import Progress
+from neartag.core.threads import hold, resolve_jobs
+from neartag.linalg.rows import as_rows, is_dense, normalise
+from neartag.linalg.validation import check_training
 from neartag.x1 import parameters
-from neartag.x1.admm import penalty_for
-from neartag.x1.held_out import held_out_rows
+from neartag.x1.kmeans import automatic
 from neartag.x1.learner import svp_steps
 from neartag.x1.model import X1Model
-from neartag.x1.partition import automatic
+from neartag.x1.regression import penalty_for
 from neartag.x1.schedule import Machine
+from neartag.x1.selection import held_out_rows
 from neartag.x1.training import trained
 
 
@@ -29,7 +29,7 @@ class X1Classifier(LabelClassifier):
 
     Attributes
     ----------
-    model_ : X1Model, the fitted ensemble; `neartag.store.save(model_, folder)` keeps it.
+    model_ : X1Model, the fitted ensemble; `neartag.storage.store.save(model_, folder)` keeps it.
     n_features_in_, n_labels_ : the training data's numbers of features and labels.
 
     Parameters

@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.x1 import rankers
-from neartag.x1.feature_vote import FeatureIndex
+from neartag.rerank import rankers
+from neartag.rerank.rankers import Rankers
+from neartag.search.inverted_index import FeatureIndex
 from neartag.x1.model import X1Model
-from neartag.x1.rankers import Rankers
 
 # Points from which on a label gets a ranker; with fewer the votes know better.
 ENOUGH = 5

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag import search_kernels
-from neartag.rows import Rows, compact, normalise, own_columns, select_columns
-from neartag.threads import hold, run_ranges
-from neartag.x1.admm import admm, embed, penalty_for
-from neartag.x1.cells import Cells, cells_of
-from neartag.x1.neighbours import neighbour_graph
-from neartag.x1.partition import Partition, partition, route
+from neartag.core.threads import hold, run_ranges
+from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg.rows import Rows, compact, normalise, own_columns, select_columns
+from neartag.search.cells import Cells, cells_of
+from neartag.search.exact import nearest
+from neartag.x1.kmeans import Partition, partition, route
+from neartag.x1.label_graph import neighbour_graph
+from neartag.x1.regression import admm, embed, penalty_for
 from neartag.x1.svp import svp
-from neartag.x1.vote import nearest
 
 # Unless told otherwise no cluster may be larger than so many times the average: k-means on short texts makes giants.
 LARGEST_SHARE = 3

@@ -11,20 +11,21 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.arrays import get_rows, put_rows
-from neartag.frequent import by_frequency, most_frequent
-from neartag.rows import Rows, as_rows, dense, normalise
-from neartag.threads import hold, resolve_jobs
-from neartag.validation import check_count, check_features
-from neartag.x1 import refine_state
-from neartag.x1.candidates import Voters, nobody
-from neartag.x1.cells import Cells
-from neartag.x1.feature_vote import AMONG, LOOSE, SHARPNESS, SKIP, FeatureIndex, united
+from neartag.core.frequent_labels import by_frequency, most_frequent
+from neartag.core.threads import hold, resolve_jobs
+from neartag.linalg.packing import get_rows, put_rows
+from neartag.linalg.rows import Rows, as_rows, dense, normalise
+from neartag.linalg.validation import check_count, check_features
+from neartag.rerank import state as refine_state
+from neartag.rerank.candidates import Voters, nobody
+from neartag.rerank.reranker import Refinement, best
+from neartag.search.cells import Cells
+from neartag.search.inverted_index import AMONG, LOOSE, SHARPNESS, SKIP, FeatureIndex, united
+from neartag.search.weights import voter_weights
 from neartag.x1.learner import Cluster, Learner
-from neartag.x1.refine import Refinement, best
 from neartag.x1.single import SinglePoint
 from neartag.x1.state import check_state
-from neartag.x1.vote import vote, voter_weights
+from neartag.x1.vote import vote
 
 # With fewer entries than this share other than zero, embedded points take less room as CSR.
 SPARSE_SHARE = 0.5

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from neartag import parameters
-from neartag.parameters import LARGEST_COUNT, LARGEST_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
+from neartag.core import parameters
+from neartag.core.parameters import LARGEST_COUNT, LARGEST_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
 
-SIMILARITIES = ("cosine", "inner")
 WEIGHTS = ("similarity", "uniform")
+SIMILARITIES = ("cosine", "inner")
 STARTS = ("k-means++", "random")
 DISTANCES = ("cosine", "euclidean")
 SEARCHES = ("auto", "exact", "cells")

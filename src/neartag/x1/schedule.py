@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neartag import memory
-from neartag.errors import ParameterError
-from neartag.memory import in_words
-from neartag.x1.admm import cheapest_solver_for
+from neartag.core import memory
+from neartag.core.errors import ParameterError
+from neartag.core.memory import in_words
+from neartag.x1.regression import cheapest_solver_for
 
 # Bytes for each point and neighbour while the label graph is made, and of the finished graph; measured.
 GRAPH_MAKING, GRAPH = 42, 17

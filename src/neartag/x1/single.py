@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from neartag import search_kernels, vote_kernels
-from neartag.rows import Rows, parts, times
-from neartag.x1 import refine
-from neartag.x1.candidates import Voters
-from neartag.x1.partition import half_squares
-from neartag.x1.vote import nearest_to_one
+from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg.rows import Rows, parts, times
+from neartag.rerank import reranker as refine
+from neartag.rerank.candidates import Voters
+from neartag.search import vote_kernels
+from neartag.search.exact import nearest_to_one
+from neartag.x1.kmeans import half_squares
 
 if TYPE_CHECKING:
     from neartag.x1.learner import Cluster, Learner

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from neartag.arrays import check_pointers, check_rows, count, require, width_of, within
-from neartag.parameters import MACHINE
+from neartag.core.parameters import MACHINE
+from neartag.linalg.packing import check_pointers, check_rows, count, require, width_of, within
 from neartag.x1 import parameters
 
 

@@ -20,10 +20,10 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from neartag import kernels
-from neartag.errors import ParameterError
-from neartag.rows import parts
-from neartag.threads import inner, run_blocks, sum_blocks, tall_times
+from neartag.core.errors import ParameterError
+from neartag.core.threads import inner, run_blocks, sum_blocks, tall_times
+from neartag.linalg import kernels
+from neartag.linalg.rows import parts
 
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.
 SMALL = 3

@@ -12,17 +12,17 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from scipy.sparse import csr_matrix
 
-from neartag.precision import round_to
-from neartag.progress import Progress
-from neartag.rows import Rows
-from neartag.x1 import refine
-from neartag.x1.candidates import Voters
-from neartag.x1.feature_vote import LOOSE, MOST_WORK, FeatureIndex
-from neartag.x1.held_out import CHOICES, PART, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us, voters
+from neartag.core.progress import Progress
+from neartag.linalg.quantization import round_to
+from neartag.linalg.rows import Rows
+from neartag.rerank import reranker as refine
+from neartag.rerank.candidates import Voters
+from neartag.search.inverted_index import LOOSE, MOST_WORK, FeatureIndex
+from neartag.x1.kmeans import Partition
 from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
 from neartag.x1.model import X1Model
-from neartag.x1.partition import Partition
 from neartag.x1.schedule import Machine, cluster_bytes, kept_bytes, plan
+from neartag.x1.selection import CHOICES, PART, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us, voters
 
 NOBODY = np.empty(0, np.int64)
 # Up to so many points learners are trained again where only answers were asked for, and no choice was to be made.

@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag import list_kernels
-from neartag.rows import Rows, dense, parts
-from neartag.x1.feature_vote import FeatureIndex
+from neartag.linalg.rows import Rows, dense, parts
+from neartag.search import inverted_index_kernels as list_kernels
+from neartag.search.inverted_index import FeatureIndex
 from neartag.x1.later import ranked_later
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.model import X1Model

@@ -1,0 +1,1 @@
+"""What every room stands on: errors, parameters as data, progress, threads, memory, validation, compiled kernels."""

@@ -1,0 +1,1 @@
+"""How good an answer is: metrics at k, propensity-scored metrics, intervals."""

@@ -1,0 +1,100 @@
+"""A model's arrays by name, and the checks that keep a damaged or crafted folder from being read out of bounds.
+
+Kernels do not check indices; whatever points into another array is therefore checked here, once, on loading.
+Failures are ValueErrors, which the store reports as a damaged model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.linalg.quantization import TYPES, pack, unpack
+from neartag.linalg.rows import Rows
+
+LARGEST = 2**31 - 1  # ids, and the number of them, are kept as int32
+
+
+def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: str = "float32") -> None:
+    """Put dense or CSR rows under their name into the arrays of a part, with a scale a column where they are packed."""
+    values = rows.data if sparse.issparse(rows) else rows
+    if precision != "float32":
+        values, arrays[f"{name}.scale"] = pack(rows, precision)
+    if sparse.issparse(rows):
+        arrays[f"{name}.indptr"] = rows.indptr.astype(np.int64, copy=False)
+        arrays[f"{name}.indices"] = rows.indices.astype(np.int32, copy=False)
+        arrays[f"{name}.data"] = values
+        arrays[f"{name}.shape"] = np.array(rows.shape, np.int64)
+    else:
+        arrays[name] = values
+
+
+def get_rows(arrays: dict[str, np.ndarray], name: str, precision: str = "float32") -> Rows:
+    """Return what `put_rows` put, in float32; memory maps of that are not copied."""
+    scale = arrays[f"{name}.scale"] if precision != "float32" else None
+    if name in arrays:
+        return arrays[name] if scale is None else unpack(arrays[name], scale)
+    values, indices, indptr = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
+    # Piece by piece: given all at once, scipy copies what is a part of something larger, as every map of a file is.
+    rows = csr_matrix(tuple(int(side) for side in arrays[f"{name}.shape"]), dtype=np.float32)
+    rows.data = values if scale is None else unpack(values, scale, indices)
+    rows.indices, rows.indptr = indices, indptr
+    return rows
+
+
+def count(settings: dict[str, Any], name: str) -> int:
+    """Return a setting that must be a number of things."""
+    value = settings[name]
+    fine = type(value) is int and 1 <= value <= LARGEST  # not isinstance: true is no number here
+    require(fine, f"{name} is not a whole number from 1 to {LARGEST}")
+    return int(value)
+
+
+def width_of(arrays: dict[str, np.ndarray], name: str) -> int:
+    """Return the number of columns of dense or CSR rows."""
+    shape = arrays[name].shape if name in arrays else arrays[f"{name}.shape"]
+    require(len(shape) == 2, f"{name} is not a matrix")
+    return int(shape[1])
+
+
+def check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int, precision: str = "float32") -> None:
+    """Raise unless the dense or CSR rows of this name have this shape and are safe to read."""
+    dtype = TYPES[precision]
+    if precision != "float32":
+        scale = arrays[f"{name}.scale"]
+        require(scale.dtype == np.float32 and scale.shape == (width,), f"{name} has not one float32 scale a column")
+        require(bool((np.isfinite(scale) & (scale > 0)).all()), f"{name} has scales that are no sizes")
+    if name in arrays:
+        dense = arrays[name]
+        fine = dense.dtype == dtype and dense.shape == (height, width)
+        require(fine, f"{name} is not {precision} {height} × {width}")
+        return
+    shape = tuple(int(side) for side in arrays[f"{name}.shape"])
+    require(shape == (height, width), f"{name} is {shape}, not {(height, width)}")
+    indptr, indices, data = (arrays[f"{name}.{piece}"] for piece in ("indptr", "indices", "data"))
+    check_pointers(name, indptr, indices, width)
+    require(len(indptr) == height + 1, f"{name} has {len(indptr) - 1} rows, not {height}")
+    require(data.dtype == dtype and data.shape == indices.shape, f"{name} has not one {precision} value an index")
+
+
+def check_pointers(name: str, indptr: np.ndarray, indices: np.ndarray, width: int) -> None:
+    """Raise unless row pointers and column numbers are those of a CSR matrix of this width."""
+    require(indptr.dtype == np.int64 and indptr.ndim == 1 and len(indptr) > 0, f"{name} has no row pointers")
+    require(indices.dtype == np.int32 and indices.ndim == 1, f"{name} has no column numbers")
+    rising = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
+    require(rising, f"{name} has row pointers that do not rise from 0 to its {len(indices)} entries")
+    require(within(indices, width), f"{name} has column numbers outside 0 … {width - 1}")
+
+
+def within(numbers: np.ndarray, bound: int) -> bool:
+    """Say whether all numbers are from 0 to below the bound."""
+    return numbers.size == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < bound)
+
+
+def require(fine: bool, message: str) -> None:
+    """Raise ValueError with the message unless all is fine."""
+    if not fine:
+        raise ValueError(message)

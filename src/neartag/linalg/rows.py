@@ -1,0 +1,215 @@
+"""Feature rows, dense or sparse, behind the few products that the method needs.
+
+A matrix of rows is a float32 array in C order or a float32 CSR matrix with sorted rows. Weights
+(regressors, centroids) are (d, width), dense, or CSR where they were truncated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.core.threads import inner, run_ranges, tall_times
+from neartag.linalg import kernels
+
+Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no types
+
+# From this share of stored entries on, a cluster's rows are worked on as a dense array: BLAS on all of
+# them is then quicker than skipping zeros. Measured break-even lies between 0.1 and 0.3.
+DENSE_SHARE = 0.2
+# From this share of stored entries on, whole rows of a table of weights are added more quickly than the entries of a
+# list, which are met one by one; up to so many entries the table stays in cache.
+TABLE_SHARE, TABLE_ENTRIES = 0.03, 2**21
+# About so many rows are looked at to tell dense features from sparse ones.
+LOOKED_AT = 1000
+# A length that differs from 1 by no more is that of a unit row in float32, or in a text of six digits.
+UNIT = 1e-6
+# Entries worked on at a time where a wider copy of them is needed.
+BLOCK = 2**16
+
+
+def as_rows(X: object) -> Rows:
+    """Return X as float32 rows, dense in C order or CSR with sorted, summed indices; no copy where it is so already."""
+    if sparse.issparse(X):
+        rows = csr_matrix(X, dtype=np.float32)
+        if not rows.has_canonical_format:
+            rows = rows.copy()  # index arrays may be the caller's, and sorting would be done in them
+            rows.sum_duplicates()
+        return rows
+    return np.ascontiguousarray(X, dtype=np.float32)
+
+
+def is_dense(rows: Rows) -> bool:
+    """Return whether so many entries are other than zero that features are measurements rather than words."""
+    some = rows[:: max(1, rows.shape[0] // LOOKED_AT)]
+    filled = np.count_nonzero(some.data if sparse.issparse(some) else some)
+    return filled >= DENSE_SHARE * max(1, some.shape[0] * some.shape[1])
+
+
+def compact(rows: Rows) -> Rows:
+    """Return a cluster's rows in the form that is quicker to multiply: dense where well filled."""
+    if sparse.issparse(rows):
+        filled = rows.nnz / max(1, rows.shape[0] * rows.shape[1])
+        return dense(rows) if filled >= DENSE_SHARE else rows
+    return rows
+
+
+def dense(rows: Rows) -> np.ndarray:
+    """Return rows as a dense array in C order."""
+    return np.ascontiguousarray(rows.toarray()) if sparse.issparse(rows) else rows
+
+
+def parts(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (indptr, indices, data) in the types that the kernels are compiled for."""
+    return (
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data.astype(np.float32, copy=False),
+    )
+
+
+def tabled(weights: csr_matrix, *, turned: bool = False) -> np.ndarray:
+    """Return sparse weights (d, width) as an array where rows are multiplied with it more quickly; else (0, 0).
+
+    `turned`: the weights given are (width, d).
+    """
+    size = weights.shape[0] * weights.shape[1]
+    if not 0 < size <= TABLE_ENTRIES or weights.nnz < TABLE_SHARE * size:
+        return np.empty((0, 0), np.float32)
+    return dense(transpose(weights) if turned else weights)
+
+
+def times(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
+    """Return rows @ weights as a dense float32 array (n, width)."""
+    if not sparse.issparse(rows):
+        if sparse.issparse(weights):
+            return np.ascontiguousarray(rows @ weights)
+        return tall_times(rows, weights, threads)
+    n = rows.shape[0]
+    indptr, indices, data = parts(rows)
+    out = np.empty((n, weights.shape[1]), np.float32)
+    if sparse.issparse(weights):
+        run_ranges(kernels.sparse_times_sparse, n, threads, indptr, indices, data, *parts(weights), out, work=indptr)
+    else:
+        run_ranges(
+            kernels.sparse_times_dense,
+            n,
+            threads,
+            indptr,
+            indices,
+            data,
+            np.ascontiguousarray(weights, np.float32),
+            out,
+            work=indptr,
+        )
+    return out
+
+
+def own_columns(rows: Rows) -> tuple[Rows, np.ndarray | None]:
+    """Return rows over the columns that occur in them only, and these columns' numbers in rising order.
+
+    A cluster of a large data set has a small part of its features; all that is made for it then has as few. None, and
+    the rows as they are, where every column occurs.
+    """
+    if sparse.issparse(rows):
+        occurs = np.zeros(rows.shape[1], bool)
+        occurs[rows.indices] = True
+    else:
+        occurs = rows.any(axis=0)
+    columns = np.flatnonzero(occurs).astype(np.int32)
+    if len(columns) == rows.shape[1] or not len(columns):
+        return rows, None
+    return select_columns(rows, columns), columns
+
+
+def select_columns(rows: Rows, columns: np.ndarray | None) -> Rows:
+    """Return rows over some columns, given in rising order; None: all. What is in other columns becomes zero."""
+    if columns is None:
+        return rows
+    if not sparse.issparse(rows):
+        return np.ascontiguousarray(rows[:, columns])
+    place = np.minimum(np.searchsorted(columns, rows.indices), len(columns) - 1).astype(np.int32)
+    # Entries of other columns stay as zeros at some place: cheaper than taking them out, and products do not notice.
+    data = np.where(columns[place] == rows.indices, rows.data, np.float32(0))
+    return csr_matrix((data, place, rows.indptr), shape=(rows.shape[0], len(columns)))
+
+
+def transpose(rows: Rows) -> Rows:
+    """Return the transpose, again as rows."""
+    if sparse.issparse(rows):
+        return csr_matrix(rows.T.tocsr())
+    return np.ascontiguousarray(rows.T)
+
+
+def gram(rows: Rows, transposed: Rows, dtype: type = np.float64, threads: int = 1) -> np.ndarray:
+    """Return the lower triangle of rowsᵀ rows (d, d), all that a Cholesky factor needs, summed in float64."""
+    if not sparse.issparse(rows):
+        wide = rows.astype(np.float64)
+        return inner(wide, wide, threads).astype(dtype, copy=False)
+    d = rows.shape[1]
+    out = np.zeros((d, d), dtype)  # pages above the diagonal are never touched, and so take no memory
+    columns, points = parts(transposed), parts(rows)
+    run_ranges(kernels.gram, d, threads, *columns, *points, out, work=columns[0])
+    return out
+
+
+def normalise(rows: Rows, *, in_place: bool = False) -> Rows:
+    """Return rows of unit Euclidean length; a row of zeros stays one.
+
+    A row of unit length, up to rounding, is left as it is; where every row is, the rows given are returned. `in_place`
+    writes over the rows given where they can be written to, so that nothing is held twice.
+    """
+    ends, lengths = _ends(rows), row_lengths(rows)
+    # Each row by itself: what becomes of it must not depend on those beside it.
+    lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT)] = 1
+    if (lengths == 1).all():
+        return rows.astype(np.float32, copy=False)
+    values = rows.data if sparse.issparse(rows) else rows
+    writable = in_place and values.dtype == np.float32 and values.flags.writeable
+    scaled = values if writable else np.empty(values.shape, np.float32)
+    for first, last in _blocks(ends):
+        if sparse.issparse(rows):
+            entries = slice(ends[first], ends[last])
+            scaled[entries] = values[entries] / np.repeat(lengths[first:last], np.diff(ends[first : last + 1]))
+        else:
+            scaled[first:last] = values[first:last] / lengths[first:last, None]
+    if not sparse.issparse(rows):
+        return scaled
+    result = csr_matrix((scaled, rows.indices, rows.indptr), shape=rows.shape)
+    result.has_sorted_indices = True
+    return result
+
+
+def row_lengths(rows: Rows) -> np.ndarray:
+    """Return the Euclidean length of each row (n,), in float64."""
+    ends = _ends(rows)
+    return np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends))])
+
+
+def _ends(rows: Rows) -> np.ndarray:
+    """Return where each row's entries begin, and where the last one's end (n + 1,)."""
+    return rows.indptr if sparse.issparse(rows) else np.arange(rows.shape[0] + 1) * rows.shape[1]
+
+
+def _blocks(ends: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows with some entries each: in float64 all of them would take more room than the rows."""
+    first = 0
+    while first < len(ends) - 1:
+        last = int(np.searchsorted(ends, ends[first] + BLOCK, side="right")) - 1
+        first, start = max(first + 1, last), first
+        yield start, first
+
+
+def _lengths(rows: Rows, ends: np.ndarray, first: int, last: int) -> np.ndarray:
+    """Return the lengths of some rows in float64: they must not depend on how the rows were cut into ranges."""
+    if not sparse.issparse(rows):
+        return np.linalg.norm(rows[first:last].astype(np.float64), axis=1)
+    squares = np.zeros(last - first)
+    starts = ends[first:last] - ends[first]
+    filled = np.diff(ends[first : last + 1]) > 0
+    squares[filled] = np.add.reduceat(rows.data[ends[first] : ends[last]].astype(np.float64) ** 2, starts[filled])
+    return np.sqrt(squares)

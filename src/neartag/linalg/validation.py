@@ -1,0 +1,152 @@
+"""What may come in: feature rows, label rows and counts, refused with the parameter's name and what was found."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.core.errors import ParameterError
+from neartag.linalg.rows import as_rows
+
+
+def check_features(X: Any, n_features: int | None = None, owner: str = "the classifier", name: str = "X") -> Any:
+    """Return X as a 2-D array or CSR matrix of finite numbers with the expected number of columns."""
+    if sparse.issparse(X):
+        if X.dtype.kind == "c":
+            raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {X.dtype}")
+        if X.ndim != 2:
+            raise ParameterError(f"{name} must have two dimensions (points, features), not {X.ndim}: Expected 2D array")
+        matrix = X if X.format == "csr" else X.tocsr()
+        _check_indices(matrix, name)
+        values = matrix.data
+    else:
+        matrix = _as_array(X, name)
+        if matrix.dtype.kind == "c":
+            raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {matrix.dtype}")
+        if matrix.dtype.kind not in "biuf":
+            try:
+                matrix = matrix.astype(np.float64)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ParameterError(f"{name} must hold numbers: {error}") from None
+        if matrix.ndim != 2:
+            raise ParameterError(
+                f"{name} must have two dimensions (points, features), not {matrix.ndim}: Expected 2D array. "
+                "Reshape your data, for one point with X.reshape(1, -1)"
+            )
+        values = matrix
+    largest = _largest(values)
+    if values.dtype.kind == "f" and not np.isfinite(largest):
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        row = _first_bad_row(matrix)
+        raise ParameterError(f"Input {name} contains {what}, first in row {row}: drop or fill such values")
+    if largest > float(np.finfo(np.float32).max):
+        raise ParameterError(
+            f"Input {name} contains a value too large for float32 (infinity there): scale the features"
+        )
+    if sparse.issparse(matrix) and not matrix.has_canonical_format:
+        matrix = as_rows(matrix)  # adds up the values of a feature that a row has twice, which may not be finite then
+        if not np.isfinite(_largest(matrix.data)):
+            raise ParameterError(
+                f"Input {name} contains a value too large for float32 (infinity there): the values of one feature "
+                f"added up, first in row {_first_bad_row(matrix)}: scale the features"
+            )
+    if n_features is not None and matrix.shape[1] != n_features:
+        raise ParameterError(
+            f"{name} has {matrix.shape[1]} features, but {owner} is expecting {n_features} features as input"
+        )
+    return matrix
+
+
+def check_training(X: Any, Y: Any, owner: str = "the classifier") -> tuple[Any, csr_matrix]:
+    """Return features and labels fit for training: a point and a feature at least, a 0/1 row of Y for each point."""
+    X = check_features(X)
+    if X.shape[0] == 0:
+        raise ParameterError(
+            f"X has 0 sample(s) (shape={X.shape}) while a minimum of 1 is required: give training points"
+        )
+    if X.shape[1] == 0:
+        raise ParameterError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give features")
+    labels = check_labels(Y, owner)
+    if labels.shape[0] != X.shape[0]:
+        raise ParameterError(f"X has {X.shape[0]} points but Y has {labels.shape[0]}: give one label row a point")
+    return X, labels
+
+
+def check_labels(Y: Any, owner: str = "the classifier") -> csr_matrix:
+    """Return Y as a CSR indicator of float32 ones with sorted rows; it shares the arrays of a Y that is so already."""
+    if Y is None:
+        raise ParameterError(f"{owner} requires y to be passed, but the target y is None")
+    if not sparse.issparse(Y):
+        Y = _as_array(Y, "Y")
+        if Y.ndim == 1 and Y.dtype.kind in "biuf":
+            raise ParameterError(
+                "Unknown label type: Y must be an indicator matrix (points, labels), not a vector; "
+                "for one class a point use sklearn.preprocessing.label_binarize(Y, sparse_output=True)"
+            )
+        if Y.ndim != 2 or Y.dtype.kind not in "biuf":
+            raise ParameterError(
+                f"Y must be a matrix of zeros and ones (points, labels), not {Y.ndim}-D {Y.dtype}; "
+                "for lists of labels use sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
+            )
+        if Y.dtype.kind == "f" and not np.isfinite(Y).all():
+            raise ParameterError("Input Y contains NaN or infinity: it must hold zeros and ones")
+    if Y.ndim != 2:
+        raise ParameterError(f"Y must have two dimensions (points, labels), not {Y.ndim}")
+    if sparse.issparse(Y):
+        if Y.dtype.kind == "c":
+            raise ParameterError(f"Y must hold zeros and ones only, not {Y.dtype} numbers")
+        Y = Y.tocsr()
+        _check_indices(Y, "Y")
+    labels = csr_matrix(Y, dtype=np.float32)
+    if not labels.has_canonical_format or not labels.data.all():
+        labels = labels.copy()  # arrays may be the caller's
+        labels.sum_duplicates()
+        labels.eliminate_zeros()
+    other = labels.data[labels.data != 1]
+    if other.size:
+        raise ParameterError(f"Y must hold zeros and ones only, found {other[0]:g}: Unknown label type")
+    if labels.shape[1] == 0:
+        raise ParameterError("Y has no label columns: give at least one label")
+    return labels
+
+
+def _check_indices(matrix: Any, name: str) -> None:
+    """Raise unless every stored column exists: scipy does not look, and kernels would read past the end."""
+    if matrix.nnz and not 0 <= int(matrix.indices.min()) <= int(matrix.indices.max()) < matrix.shape[1]:
+        raise ParameterError(
+            f"{name} has column numbers from {matrix.indices.min()} to {matrix.indices.max()} but {matrix.shape[1]} "
+            "columns: ids count from 0"
+        )
+
+
+def _as_array(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        hint = "; for lists of labels use sklearn.preprocessing.MultiLabelBinarizer" if name == "Y" else ""
+        raise ParameterError(f"{name} must be a matrix, rows of equal length: {error}{hint}") from None
+
+
+def check_count(name: str, value: object, low: int = 1) -> None:
+    """Raise unless value is a whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < low:
+        raise ParameterError(f"{name} must be a whole number of at least {low}, not {value!r}")
+
+
+def _largest(values: np.ndarray) -> Any:
+    """Return the largest magnitude, NaN where there is one, without the copies that looking at each value makes."""
+    if not values.size:
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        return max(abs(values.max().item()), abs(values.min().item()))
+
+
+def _first_bad_row(matrix: Any) -> int:
+    if sparse.issparse(matrix):
+        bad = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
+        return int(np.searchsorted(matrix.indptr, bad, side="right") - 1)
+    return int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])

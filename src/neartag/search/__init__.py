@@ -1,0 +1,1 @@
+"""Nearest neighbours, whoever asks: exact, in IVF cells, or by an inverted index of features."""

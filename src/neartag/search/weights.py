@@ -1,0 +1,22 @@
+"""How much each neighbour's vote weighs, from how similar it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neartag.core.errors import ParameterError
+from neartag.search import vote_kernels
+
+WEIGHTS = ("similarity", "uniform")
+
+
+def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: float = 20.0) -> np.ndarray:
+    """Return each voter's share (m, count) in float64, rows summing to 1; −inf marks a missing voter, with share 0.
+
+    "similarity": exp(sharpness · (cos − 1)); "uniform": one voter, one vote, as in the paper.
+    """
+    if kind not in WEIGHTS:
+        raise ParameterError(f"vote_weight must be one of {WEIGHTS}, not {kind!r}")
+    out = np.empty(cosines.shape)
+    vote_kernels.shares(cosines, sharpness if kind == "similarity" else 0.0, out, 0, len(out))
+    return out

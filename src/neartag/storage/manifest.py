@@ -1,0 +1,222 @@
+"""model.json: what a model folder holds, read with every field checked, since anyone may have written it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from neartag import __version__
+from neartag.core.errors import ModelError
+
+FORMAT = "neartag-model"
+FORMAT_VERSION = 2
+OLDEST_VERSION = 1  # which has no texts, nothing added and no extras
+MANIFEST = "model.json"
+MANIFEST_LIMIT = 64 * 2**20  # bytes; far more than settings need, so that a wrong file does not fill the memory
+HASH_DIGITS = 16  # of SHA-256: short to read, and two contents never share them by chance
+REMEDY = "restore the folder from a copy or save the model again"
+
+PART_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+FILE_NAME = re.compile(rf"{PART_NAME.pattern}\.[0-9a-f]{{{HASH_DIGITS}}}\.(?:safetensors|json)")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the folder as model.json lists it."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry for model.json."""
+        return {"name": self.name, "bytes": self.bytes, "sha256": self.sha256}
+
+
+@dataclass(frozen=True)
+class FeaturesEntry:
+    """Features as model.json lists them."""
+
+    kind: str
+    settings: File  # a file of its own: a vocabulary may be large
+    arrays: File
+
+
+@dataclass(frozen=True)
+class AddedEntry:
+    """Documents added after training, as model.json lists them."""
+
+    file: File
+    points: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The content of model.json."""
+
+    kind: str
+    settings: dict[str, Any]
+    parts: dict[str, File]
+    features: FeaturesEntry | None = None
+    label_names: File | None = None
+    point_names: File | None = None
+    texts: File | None = None
+    added: tuple[AddedEntry, ...] = ()
+    extras: dict[str, Any] = field(default_factory=dict)  # small things that go with the model, by name
+    generation: int = 0  # how often documents were forgotten: other points may then stand in the same files
+    neartag_version: str = __version__
+
+    @property
+    def files(self) -> list[File]:
+        """Every file that the model needs."""
+        return [*self.trained, *(entry.file for entry in self.added)]
+
+    @property
+    def trained(self) -> list[File]:
+        """The files that adding documents leaves as they are."""
+        features = [] if self.features is None else [self.features.settings, self.features.arrays]
+        others = (file for file in (self.label_names, self.point_names, self.texts) if file)
+        return [*self.parts.values(), *features, *others]
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What a person may want to know about the folder, fit for JSON."""
+        return {
+            "format_version": FORMAT_VERSION,
+            "neartag_version": self.neartag_version,
+            "kind": self.kind,
+            "settings": self.settings,
+            "features": None if self.features is None else self.features.kind,
+            "label_names": self.label_names is not None,
+            "point_names": self.point_names is not None,
+            "texts": self.texts is not None,
+            "added": sum(entry.points for entry in self.added),
+            "extras": self.extras,
+            "files": {file.name: file.bytes for file in self.files},
+            "bytes": sum(file.bytes for file in self.files),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that `parse` reads."""
+        features = self.features
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "neartag_version": self.neartag_version,
+            "kind": self.kind,
+            "settings": self.settings,
+            "parts": {part: file.to_json() for part, file in self.parts.items()},
+            "features": None
+            if features is None
+            else {
+                "kind": features.kind,
+                "settings": features.settings.to_json(),
+                "arrays": features.arrays.to_json(),
+            },
+            "label_names": None if self.label_names is None else self.label_names.to_json(),
+            "point_names": None if self.point_names is None else self.point_names.to_json(),
+            "texts": None if self.texts is None else self.texts.to_json(),
+            "added": [{"file": entry.file.to_json(), "points": entry.points} for entry in self.added],
+            "extras": self.extras,
+            "generation": self.generation,
+        }
+
+
+def read(folder: Path) -> Manifest:
+    """Return the folder's manifest, or a ModelError that says why this is no model folder of ours."""
+    path = folder / MANIFEST
+    if not folder.exists():
+        raise ModelError(f"there is no folder {folder}: check the path, or train a model first")
+    if not path.is_file():
+        raise ModelError(f"{folder} is not a model folder, it has no file {MANIFEST}: check the path")
+    document = read_json(path)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelError(f"{path} is not neartag's: check the path")
+    return parse(document, path)
+
+
+def read_json(path: Path) -> Any:
+    """Return what the JSON file holds; PermissionError is left to the caller, who may have lost a race on Windows."""
+    try:
+        with path.open("rb") as handle:
+            # No more is asked for than is there: Python sets aside at once what it is asked for.
+            content = handle.read(min(os.fstat(handle.fileno()).st_size, MANIFEST_LIMIT) + 1)
+    except PermissionError:
+        raise
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error}") from error
+    if len(content) > MANIFEST_LIMIT:
+        raise ModelError(f"{path} is larger than {MANIFEST_LIMIT} bytes: {REMEDY}")
+    return from_json(content, path)
+
+
+def from_json(content: bytes, path: Path) -> Any:
+    """Return the value that the bytes of a file stand for."""
+    try:
+        return json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path} is not readable as JSON ({error}): {REMEDY}") from error
+
+
+def parse(document: dict[str, Any], path: Path) -> Manifest:
+    """Return the manifest, every field of which is of the right type and every file name one of ours."""
+    version = _field(document, "format_version", int, path)
+    written_by = _field(document, "neartag_version", str, path)
+    if version > FORMAT_VERSION:
+        raise ModelError(f"{path.parent} was written by neartag {written_by!r}, format {version}: upgrade neartag")
+    if version < OLDEST_VERSION:
+        raise ModelError(f"{path}: there is no format {version}: {REMEDY}")
+    features = document.get("features")
+    if features is not None:
+        features = _field(document, "features", dict, path)
+        features = FeaturesEntry(
+            _field(features, "kind", str, path),
+            _file(features, "settings", "json", path),
+            _file(features, "arrays", "safetensors", path),
+        )
+    parts = _field(document, "parts", dict, path)
+    return Manifest(
+        kind=_field(document, "kind", str, path),
+        settings=_field(document, "settings", dict, path),
+        parts={part: _file(parts, part, "safetensors", path) for part in parts},
+        features=features,
+        label_names=_file(document, "label_names", "json", path) if document.get("label_names") is not None else None,
+        point_names=_file(document, "point_names", "json", path) if document.get("point_names") is not None else None,
+        texts=_file(document, "texts", "safetensors", path) if document.get("texts") is not None else None,
+        added=tuple(_added(entry, path) for entry in _field({"added": [], **document}, "added", list, path)),
+        extras=_field({"extras": {}, **document}, "extras", dict, path),
+        generation=_field({"generation": 0, **document}, "generation", int, path),
+        neartag_version=written_by,
+    )
+
+
+def _added(entry: Any, path: Path) -> AddedEntry:
+    entry = _field({"added": entry}, "added", dict, path)
+    points = _field(entry, "points", int, path)
+    if points < 0:
+        raise ModelError(f"{path}: documents added cannot be {points}: {REMEDY}")
+    return AddedEntry(_file(entry, "file", "safetensors", path), points)
+
+
+def _file(document: dict[str, Any], name: str, suffix: str, path: Path) -> File:
+    entry = _field(document, name, dict, path)
+    file = File(*(_field(entry, key, kind, path) for key, kind in (("name", str), ("bytes", int), ("sha256", str))))
+    # Only names that we would give: no slash, no "..", nothing outside the folder.
+    if not FILE_NAME.fullmatch(file.name) or not file.name.endswith(suffix):
+        raise ModelError(f"{path}: {file.name!r} is not a name of a file of {name!r}: {REMEDY}")
+    return file
+
+
+def _field(document: dict[str, Any], name: str, kind: type, path: Path) -> Any:
+    value = document.get(name)
+    if type(value) is not kind:  # not isinstance: true is no number here
+        raise ModelError(f"{path}: the field {name!r} is missing or not of type {kind.__name__}: {REMEDY}")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,143 @@
+"""Arrays in safetensors files: packed a piece at a time, and mapped from disk, without copying or running anything.
+
+The format is 8 bytes of header length (little-endian), a JSON header, then the arrays' bytes end to end. It is written
+and read here rather than by the safetensors library because that one copies every array in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from neartag.core.errors import ModelError
+
+# The types that arrays may have, by safetensors' names; all little-endian as the format demands. In a file arrays stand
+# in this order, which is that of the safetensors library: wide types first, so that all are aligned.
+TYPES = {
+    name: np.dtype(code)
+    for name, code in {
+        "U64": "<u8",
+        "I64": "<i8",
+        "F64": "<f8",
+        "F32": "<f4",
+        "U32": "<u4",
+        "I32": "<i4",
+        "F16": "<f2",
+        "U16": "<u2",
+        "I16": "<i2",
+        "I8": "<i1",
+        "U8": "<u1",
+        "BOOL": "?",
+    }.items()
+}
+NAMES = {dtype: name for name, dtype in TYPES.items()}
+HEADER_LIMIT = 100_000_000  # bytes; safetensors' own limit
+DIMENSION_LIMIT = 32  # numpy 1's
+LENGTH = struct.Struct("<Q")
+ALIGNMENT = 8  # bytes, of the widest type
+RESERVED = "__metadata__"
+PIECE = 2**20  # bytes, about, that are packed at a time
+
+
+def pack(arrays: Mapping[str, np.ndarray], what: str) -> Iterator[bytes | memoryview]:
+    """Yield the content of one safetensors file piece by piece, the same bytes for the same arrays.
+
+    No array is copied whole: a model may take most of the memory there is.
+    """
+    arrays = {name: np.asarray(array) for name, array in arrays.items()}
+    kinds = {}
+    for name, array in arrays.items():
+        dtype = array.dtype.newbyteorder("<")
+        if name == RESERVED or dtype not in NAMES:
+            raise ModelError(f"{what}: the array {name!r} of type {array.dtype} cannot be stored")
+        kinds[name] = dtype
+    places = list(NAMES)
+    order = sorted(arrays, key=lambda name: (places.index(kinds[name]), name))
+    header, end = {}, 0
+    for name in order:
+        begin, end = end, end + arrays[name].nbytes
+        header[name] = {"dtype": NAMES[kinds[name]], "shape": arrays[name].shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    yield LENGTH.pack(len(text)) + text
+    for name in order:
+        yield from _pieces(arrays[name], kinds[name])
+
+
+def _pieces(array: np.ndarray, dtype: np.dtype) -> Iterator[memoryview]:
+    """Yield an array's bytes in C order; only what lies otherwise in memory is copied, some rows at a time."""
+    rows = array.reshape(-1) if array.flags.c_contiguous else array
+    step = max(1, PIECE * len(rows) // max(1, rows.nbytes))
+    for start in range(0, len(rows), step):
+        block = np.ascontiguousarray(rows[start : start + step], dtype)
+        yield block.reshape(-1).view(np.uint8).data
+
+
+def map_arrays(handle: BinaryIO, what: str) -> dict[str, np.ndarray]:
+    """Return the arrays of an open safetensors file by name: read-only, read from disk only where they are touched."""
+    content = np.memmap(handle, dtype=np.uint8, mode="r") if handle.seek(0, 2) >= LENGTH.size else None
+    if content is None:
+        raise _damaged(what, "it is too short")
+    (length,) = LENGTH.unpack(content[: LENGTH.size].tobytes())
+    start = LENGTH.size + length
+    if length > HEADER_LIMIT or start > content.size:
+        raise _damaged(what, f"its header claims {length} bytes")
+    try:
+        header = json.loads(content[LENGTH.size : start].tobytes())
+    except (ValueError, RecursionError) as error:
+        raise _damaged(what, "its header is not JSON") from error
+    if not isinstance(header, dict):
+        raise _damaged(what, "its header is not a JSON object")
+    header.pop(RESERVED, None)
+
+    body = content[start:]
+    layout = {name: _place(entry, name, what) for name, entry in header.items()}
+    end = 0
+    # Arrays lie end to end; anything else would be an overlap or bytes that belong to nothing.
+    for begin, stop in sorted((begin, stop) for _, _, begin, stop in layout.values()):
+        if begin != end:
+            raise _damaged(what, "its arrays overlap or leave gaps")
+        end = stop
+    if end != body.size:
+        raise _damaged(what, f"its arrays take {end} bytes of {body.size}")
+    return {name: _view(body, start, *place, name, what) for name, place in layout.items()}
+
+
+def _place(entry: Any, name: str, what: str) -> tuple[np.dtype, tuple[int, ...], int, int]:
+    """Return an array's type, shape, and first and last byte, all checked against each other."""
+    entry = entry if isinstance(entry, dict) else {}
+    kind, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
+    if not isinstance(kind, str) or kind not in TYPES:
+        raise _damaged(what, f"its array {name!r} has the unknown type {kind!r}")
+    if not _sizes(shape) or len(shape) > DIMENSION_LIMIT or not _sizes(offsets) or len(offsets) != 2:
+        raise _damaged(what, f"its array {name!r} has no proper shape and offsets")
+    begin, stop = offsets
+    if stop - begin != math.prod(shape) * TYPES[kind].itemsize:
+        raise _damaged(what, f"its array {name!r} has {stop - begin} bytes, which is not what its shape needs")
+    return TYPES[kind], tuple(shape), begin, stop
+
+
+def _sizes(value: Any) -> bool:
+    return isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)
+
+
+def _view(
+    body: np.ndarray, start: int, dtype: np.dtype, shape: tuple[int, ...], begin: int, stop: int, name: str, what: str
+) -> np.ndarray:
+    # Compiled kernels take arrays for aligned; what safetensors writes always is.
+    if (start + begin) % dtype.itemsize and stop > begin:
+        raise _damaged(what, f"its array {name!r} is not aligned")
+    try:
+        # As a plain array over the map: results computed from it are then no memmaps themselves.
+        return np.asarray(body[begin:stop]).view(dtype).reshape(shape)
+    except (ValueError, OverflowError) as error:  # an empty array with a side that numpy cannot count
+        raise _damaged(what, f"its array {name!r} has the impossible shape {shape}") from error
+
+
+def _damaged(what: str, reason: str) -> ModelError:
+    return ModelError(f"{what} is damaged, {reason}: restore the model folder from a copy or save the model again")

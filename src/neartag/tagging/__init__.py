@@ -1,0 +1,1 @@
+"""Texts in, label names out: tagger, live folder, explanations, calibration, updates."""

@@ -1,0 +1,188 @@
+"""Why a label was given: the documents that voted for it, and the words of the text that its ranker weighed.
+
+Of each document: its share of the votes, its own labels, and the words that it shares with the text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.linalg.rows import as_rows, normalise
+from neartag.storage.bundle import StoredModel
+from neartag.tagging.calibration import Calibration
+
+# What brings a label up: documents near the text that have it; its documents' mean, which is like the text though none
+# of them is near; or only that it is frequent, where nothing in the text is known.
+VOTES, MEAN, FREQUENCY = "votes", "mean", "frequency"
+
+
+class Word(NamedTuple):
+    """A word, or what else is a feature, and what it counts for.
+
+    Shared with a document: its part of their cosine. Weighed by a ranker: its part of the ranker's sum, below 0 where
+    it speaks against the label.
+    """
+
+    word: str
+    weight: float
+
+
+class Voter(NamedTuple):
+    """A document that voted."""
+
+    id: str
+    share: float  # of all votes on the text
+    labels: list[str]
+    words: list[Word]  # the weightiest first
+    text: str | None
+
+
+class Reason(NamedTuple):
+    """A label, who voted for it, the strongest first, and what its ranker weighed."""
+
+    label: str
+    score: float  # the probability that it is right, where the model is calibrated or refined, else the share
+    share: float  # of the votes: all its voters' shares together
+    voters: list[Voter]
+    words: list[Word]  # of the text, the weightiest first, for or against; none without a ranker
+    found: str  # VOTES, MEAN or FREQUENCY
+
+
+Best = list[tuple[int, float, float]]  # labels, the best first, each with its score and its share of the votes
+
+
+def is_refined(model: Any) -> bool:
+    """Return whether rankers decide among the labels: scores are then not shares of votes, but probabilities."""
+    return getattr(model, "refinement", None) is not None
+
+
+def scored(model: Any, X: Any, k: int, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the k best labels of each row, best first, their scores and their shares of the votes, (m, k) each."""
+    labels, scores = model.predict_topk(X, k, n_jobs=n_jobs)
+    if not is_refined(model):
+        return labels, scores, scores
+    step = model.batch_rows  # which bounds the memory of voters here too
+    parts = [
+        _shares(model, labels[first : first + step], *model.neighbours(X[first : first + step], n_jobs=n_jobs))
+        for first in range(0, len(labels), step)
+    ]
+    return labels, scores, np.vstack([np.empty((0, k)), *parts])
+
+
+def votes(model: Any, X: Any, k: int) -> list[tuple[list[tuple[int, float]], dict[int, float]]]:
+    """Return for each row its k best labels with their shares, and every voter's row number with its share.
+
+    The shares of those voters that have a label add up to the label's.
+    """
+    return [([(label, share) for label, _, share in best], share_of) for best, share_of in _answers(model, X, k)]
+
+
+def labels_of(model: Any, point: int) -> list[int]:
+    """Return the labels of a training point."""
+    return model.Y.indices[model.Y.indptr[point] : model.Y.indptr[point + 1]].tolist()
+
+
+def reasons(
+    stored: StoredModel, calibration: Calibration | None, text: Any, X: Any, k: int, voters: int, words: int
+) -> list[Reason]:
+    """Return the k best labels of a text, whose feature row is X, each with its strongest voters and words."""
+    ((best, share_of),) = _answers(stored.model, X, k)
+    names = stored.label_names or []
+    known = _Words(stored, text, X, words)
+    described: dict[int, Voter] = {}
+    found = []
+    for label, score, share in best:
+        own = [point for point in share_of if label in labels_of(stored.model, point)][:voters]
+        for point in own:
+            if point not in described:
+                described[point] = _voter(stored, point, share_of[point], known)
+        score = score if calibration is None else float(calibration(np.array(score)))
+        by = VOTES if own else _found(stored.model, X, label)
+        found.append(Reason(names[label], score, share, [described[point] for point in own], known.weighed(label), by))
+    return found
+
+
+def _answers(model: Any, X: Any, k: int) -> list[tuple[Best, dict[int, float]]]:
+    """Return for each row its k best labels, and every voter's row number with its share, the strongest first."""
+    labels, scores = model.predict_topk(X, k)
+    neighbours, weights = model.neighbours(X)
+    shares = _shares(model, labels, neighbours, weights) if is_refined(model) else scores
+    found = []
+    for row in range(len(labels)):
+        share_of: dict[int, float] = {}
+        for point, share in zip(neighbours[row].tolist(), weights[row].tolist(), strict=True):
+            if point >= 0:  # several learners may find the same point
+                share_of[point] = share_of.get(point, 0.0) + share
+        answers = zip(labels[row].tolist(), scores[row].tolist(), shares[row].tolist(), strict=True)
+        best = [answer for answer in answers if answer[0] >= 0]
+        found.append((best, dict(sorted(share_of.items(), key=lambda voter: (-voter[1], voter[0])))))
+    return found
+
+
+def _shares(model: Any, labels: np.ndarray, neighbours: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the shares of the votes (m, k) that labels have by these voters (m, voters); 0 where nobody voted so."""
+    there = neighbours >= 0
+    pointer = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    voted = csr_matrix((weights[there], neighbours[there], pointer), shape=(len(labels), model.n_points)) @ model.Y
+    rows = np.repeat(np.arange(len(labels)), labels.shape[1])
+    shares = np.asarray(voted[rows, np.maximum(labels, 0).ravel()]).reshape(labels.shape)
+    return np.where(labels >= 0, np.minimum(shares, 1.0), 0.0)
+
+
+def _found(model: Any, X: Any, label: int) -> str:
+    """Return what brings up a label that nobody voted for."""
+    if is_refined(model) and label in model.refined(normalise(as_rows(X)), 1)[0]:
+        return MEAN
+    return FREQUENCY
+
+
+def _voter(stored: StoredModel, point: int, share: float, known: _Words) -> Voter:
+    names = stored.label_names or []
+    name = str(point) if stored.point_names is None else stored.point_names[point]
+    labels = [names[label] for label in labels_of(stored.model, point)]
+    return Voter(name, share, labels, known.shared(point), None if stored.texts is None else stored.texts[point])
+
+
+class _Words:
+    """The words of a text, by what they count for: those shared with documents, and those that rankers weigh."""
+
+    def __init__(self, stored: StoredModel, text: Any, X: Any, most: int) -> None:
+        self._stored, self._most = stored, most
+        self._row: csr_matrix | None = None
+        if most and sparse.issparse(X) and hasattr(stored.features, "terms_of"):
+            self._row = normalise(as_rows(X))
+            self._words: dict[int, str] = {}
+            for word, column in stored.features.terms_of(text):
+                if column >= 0:
+                    self._words.setdefault(column, word)
+
+    def shared(self, point: int) -> list[Word]:
+        """Return the words shared with a training point, the weightiest first."""
+        other = None if self._row is None else self._row_of(point)
+        if other is None or self._row is None:
+            return []
+        common = self._row.multiply(other).tocoo()
+        return self._weightiest(common.col, common.data)
+
+    def weighed(self, label: int) -> list[Word]:
+        """Return the words that a label's ranker weighs, the weightiest first, be it for or against the label."""
+        if self._row is None or not is_refined(self._stored.model):
+            return []
+        return self._weightiest(*self._stored.model.weighed(self._row, label))
+
+    def _weightiest(self, columns: np.ndarray, weights: np.ndarray) -> list[Word]:
+        order = np.argsort(-np.abs(weights), kind="stable")[: self._most]
+        return [Word(self._words.get(int(columns[at]), "?"), float(weights[at])) for at in order]
+
+    def _row_of(self, point: int) -> csr_matrix | None:
+        """Return a document's feature row: as it is kept to be voted with, or made of its text again."""
+        index = self._stored.model.index
+        if index is not None and sparse.issparse(index.postings):
+            return index.row(point)
+        if self._stored.texts is not None:
+            return normalise(as_rows(self._stored.features.transform([self._stored.texts[point]])))
+        return None

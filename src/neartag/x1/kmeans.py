@@ -1,0 +1,298 @@
+"""Partition the points by k-means of their unit feature rows (line 1 of Algorithm 1, section 2.2 of the paper).
+
+Training points and new points follow one rule: the nearest centroid, that is the largest x·c − ‖c‖²/2.
+
+Plain k-means costs n · C a round, which with C = n/100000 grows as n². Above FLAT clusters it is therefore done twice
+over: √C coarse groups first, then each group into its share of the clusters, and at last each point to the nearest of
+the clusters of its own group and of those next to it. That costs n · √C a round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csr_matrix
+
+from neartag.core.errors import ParameterError
+from neartag.core.threads import run_ranges
+from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg.rows import Rows, times
+from neartag.x1.parameters import STARTS
+
+# Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
+POINTS_A_CLUSTER = 100_000
+# Learners where there are several clusters; accuracy rises fast up to some three, and so does the time.
+LEARNERS = 3
+# Dimensions of a cluster of up to so many points, and of a larger one, where each costs more and brings less.
+DIMENSIONS, MANY_POINTS, DIMENSIONS_OF_MANY = 200, 40_000, 100
+# Where votes only propose and rankers decide, more bring nothing; measurements need more of them than words do.
+DIMENSIONS_REFINED, DIMENSIONS_REFINED_DENSE = 64, 100
+# The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
+ROUNDS = 20
+# Settled: fewer than this share of points changed cluster.
+SETTLED = 1e-3
+# Clusters found at once; more are found in two stages.
+FLAT = 32
+# Neighbouring groups whose clusters a point may move to in the end.
+NEXT = 3
+# Points that rounds of k-means look at: so many a cluster, and no fewer than that; all of them follow in the end.
+SAMPLE, SMALLEST_SAMPLE = 2000, 20_000
+# Points among which k-means++ draws its starts, for each start and at least.
+DRAW, SMALLEST_DRAW = 100, 5000
+# A split that leaves more than this share of the points together has told nothing apart.
+STUCK = 0.95
+# Rows scored against the centroids at once, so that the scores stay in cache and never form an n × C array.
+BLOCK = 8192
+
+
+@dataclass
+class Partition:
+    """Clusters of the points: their centroids, and the cluster of each training point."""
+
+    centroids: Rows  # (d, C), a column a cluster; CSR where truncated
+    assignment: np.ndarray  # (n,) int32
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters, none of them empty."""
+        return int(self.centroids.shape[1])
+
+
+def automatic(n: int, settings: dict[str, Any], *, measured: bool = False) -> dict[str, int]:
+    """Return n_learners, n_clusters and embedding_dim, settled where they are "auto", for n points.
+
+    `measured`: whether features are dense measurements rather than words.
+
+    The paper cuts n points into ⌊n/6000⌋ clusters. Measured, accuracy falls with every further cluster as long as one
+    embedding can hold the points, so a cluster here has up to POINTS_A_CLUSTER. One cluster needs one learner: all
+    others would be the same. Several learners get at least two clusters, so that they differ.
+    """
+    learners, clusters, dim = settings["n_learners"], settings["n_clusters"], settings["embedding_dim"]
+    if clusters == "auto":
+        clusters = max(1, round(n / POINTS_A_CLUSTER))
+        if learners != "auto" and int(learners) > 1:
+            clusters = max(2, clusters)
+    if learners == "auto":
+        learners = 1 if clusters == 1 else LEARNERS
+    if dim == "auto":
+        dim = DIMENSIONS if n / int(clusters) <= MANY_POINTS else DIMENSIONS_OF_MANY
+        if settings.get("refine"):
+            dim = min(dim, DIMENSIONS_REFINED_DENSE if measured else DIMENSIONS_REFINED)
+    return {"n_learners": int(learners), "n_clusters": int(clusters), "embedding_dim": int(dim)}
+
+
+def partition(
+    X: Rows,
+    n_clusters: int,
+    *,
+    max_size: int | None = None,
+    start: str = "k-means++",
+    centroid_entries: int | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> Partition:
+    """Return a k-means partition of unit rows in which no cluster has more than `max_size` points.
+
+    A cluster that is too large is split again by k-means, and by row order where its points are all alike.
+    `centroid_entries` keeps only so many of the largest entries of each centroid.
+    """
+    if start not in STARTS:
+        raise ParameterError(f"cluster_start must be one of {STARTS}, not {start!r}")
+    rng = np.random.default_rng(seed)
+    count = min(n_clusters, X.shape[0])
+    assignment = (_k_means if count <= FLAT else _two_stages)(X, count, start, rng, threads)
+    if max_size is not None:
+        assignment = _split_large(X, assignment, max_size, start, rng, threads)
+    if centroid_entries is None or centroid_entries >= X.shape[1]:
+        return Partition(_means(X, assignment, int(assignment.max(initial=0)) + 1), assignment)
+    return _truncated(X, assignment, centroid_entries, max_size, threads)
+
+
+def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.ndarray:
+    """Return for each row its `probes` nearest clusters (n, probes), nearest first."""
+    n, count = X.shape[0], centroids.shape[1]
+    probes = min(probes, count)
+    if count == 1:
+        return np.zeros((n, 1), np.int32)
+    offset = half_squares(centroids)
+    nearest = np.empty((n, probes), np.int32)
+    score = np.empty((min(n, BLOCK), probes), np.float32)
+    for first in range(0, n, BLOCK):
+        block = X[first : first + BLOCK]
+        scores = times(block, centroids, threads) - offset  # (block, C)
+        rows = scores.shape[0]
+        run_ranges(search_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
+    return nearest
+
+
+def _k_means(X: Rows, count: int, start: str, rng: np.random.Generator, threads: int) -> np.ndarray:
+    """Lloyd's rounds, of many points on a sample; returns the assignment of all, clusters numbered without gaps."""
+    n = X.shape[0]
+    if count <= 1:
+        return np.zeros(n, np.int32)
+    enough = max(SMALLEST_SAMPLE, SAMPLE * count)
+    if n > 2 * enough:
+        sample = X[np.sort(rng.choice(n, enough, replace=False))]
+        centroids, _ = _lloyd(sample, _starts(sample, count, start, rng), ROUNDS, threads)
+        _, assignment = _lloyd(X, centroids, 2, threads)  # once to the sample's means, once to their own
+    else:
+        _, assignment = _lloyd(X, _starts(X, count, start, rng), ROUNDS, threads)
+    return _numbered(assignment)
+
+
+def _lloyd(X: Rows, centroids: np.ndarray, rounds: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centroids (d, C) and the assignment (n,) after at most so many rounds, fewer once it has settled."""
+    n, count = X.shape[0], centroids.shape[1]
+    assignment = np.full(n, -1, np.int32)
+    for _ in range(rounds):
+        fresh = route(X, centroids, 1, threads)[:, 0]
+        changed = np.count_nonzero(fresh != assignment)
+        assignment = fresh
+        if changed <= SETTLED * n:
+            break
+        centroids = _means(X, assignment, count)
+    return centroids, assignment
+
+
+def _starts(X: Rows, count: int, start: str, rng: np.random.Generator) -> np.ndarray:
+    """Return the first centroids (d, ≤ count): some of the points."""
+    n = X.shape[0]
+    among = max(SMALLEST_DRAW, DRAW * count)
+    pool = np.arange(n) if n <= among else np.sort(rng.choice(n, among, replace=False))
+    if start == "k-means++":
+        chosen = pool[_spread_rows(X if n <= among else X[pool], count, rng)]
+    else:
+        chosen = rng.choice(n, count, replace=False)
+    picked = X[np.sort(chosen)]
+    return np.ascontiguousarray((picked.toarray() if sparse.issparse(picked) else picked).T)
+
+
+def _two_stages(X: Rows, count: int, start: str, rng: np.random.Generator, threads: int) -> np.ndarray:
+    """Groups of clusters first, then the clusters of each group; returns the assignment, numbered without gaps."""
+    n = X.shape[0]
+    groups = _k_means(X, round(np.sqrt(count)), start, rng, threads)
+    n_groups = int(groups.max()) + 1
+    if n_groups == 1:  # the points cannot be told apart, or hardly
+        return _k_means(X, count, start, rng, threads)
+    members = [np.flatnonzero(groups == group) for group in range(n_groups)]
+    assignment = np.empty(n, np.int32)
+    owner: list[int] = []  # the group of each cluster
+    for group, rows in enumerate(members):
+        share = max(1, round(count * len(rows) / n))
+        inside = (_k_means if share <= FLAT else _two_stages)(X[rows], share, start, rng, threads)
+        assignment[rows] = len(owner) + inside
+        owner += [group] * (int(inside.max()) + 1)
+    of_group = np.array(owner)
+    means = _means(X, groups, n_groups)  # (d, groups)
+    near = route(np.ascontiguousarray(means.T), means, NEXT + 1, threads)  # each group itself, and those next to it
+    centroids = csr_matrix(_means_sparse(X, assignment, len(owner)))  # (d, C)
+    for group, rows in enumerate(members):
+        candidates = np.flatnonzero(np.isin(of_group, near[group]))
+        some = np.ascontiguousarray(centroids[:, candidates].toarray())
+        assignment[rows] = candidates[route(X[rows], some, 1, threads)[:, 0]]
+    return _numbered(assignment)
+
+
+def _numbered(assignment: np.ndarray) -> np.ndarray:
+    """Return the assignment with clusters numbered without gaps."""
+    return np.unique(assignment, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+
+def _spread_rows(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray:
+    """k-means++: each next start is drawn in proportion to its squared distance from those so far.
+
+    Of a few such draws the one that leaves the smallest sum of distances is taken, as the authors of k-means++ advise.
+    """
+    n = X.shape[0]
+    draws = 2 + int(np.log(count))
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X * X).sum(axis=1)
+
+    def distances(rows: np.ndarray) -> np.ndarray:  # (n, len(rows)), squared
+        picked = X[rows]
+        products = X @ (picked.toarray() if sparse.issparse(picked) else picked).T
+        return np.maximum(squares[:, None] + squares[rows] - 2 * products, 0)
+
+    chosen = [int(rng.integers(n))]
+    nearest = distances(np.array(chosen))[:, 0]
+    while len(chosen) < count:
+        total = nearest.sum(dtype=np.float64)
+        if total <= 0:  # fewer distinct rows than starts
+            break
+        drawn = np.searchsorted(np.cumsum(nearest, dtype=np.float64), rng.random(draws) * total)
+        drawn = np.minimum(drawn, n - 1)
+        left = np.minimum(nearest[:, None], distances(drawn))  # (n, draws)
+        best = int(left.sum(axis=0, dtype=np.float64).argmin())
+        chosen.append(int(drawn[best]))
+        nearest = left[:, best]
+    return np.unique(chosen)
+
+
+def _means(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
+    """Centroids (d, C) of an assignment; an empty cluster's is zero."""
+    means = _means_sparse(X, assignment, count)
+    return np.ascontiguousarray(means.toarray() if sparse.issparse(means) else means, np.float32)
+
+
+def _means_sparse(X: Rows, assignment: np.ndarray, count: int) -> Rows:
+    """The same, sparse where X is."""
+    n = X.shape[0]
+    sizes = np.bincount(assignment, minlength=count)
+    share = (1 / np.maximum(sizes, 1)).astype(np.float32)
+    member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
+    return X.T @ member  # (d, C)
+
+
+def _split_large(
+    X: Rows, assignment: np.ndarray, max_size: int, start: str, rng: np.random.Generator, threads: int
+) -> np.ndarray:
+    """Split clusters until none exceeds `max_size`."""
+    assignment = assignment.copy()
+    sizes = np.bincount(assignment)
+    count = len(sizes)
+    waiting = [int(cluster) for cluster in np.flatnonzero(sizes > max_size)]
+    while waiting:
+        cluster = waiting.pop()
+        members = np.flatnonzero(assignment == cluster)
+        pieces = -(-len(members) // max_size)
+        inside = (_k_means if pieces <= FLAT else _two_stages)(X[members], pieces, start, rng, threads)
+        if np.bincount(inside).max() > STUCK * len(members):
+            # All alike, or but a few: no centroids tell them apart, so cut by order.
+            inside = (np.arange(len(members)) * pieces // len(members)).astype(np.int32)
+        fresh = np.bincount(inside)
+        numbers = np.array([cluster, *range(count, count + len(fresh) - 1)], np.int32)
+        assignment[members] = numbers[inside]
+        count += len(fresh) - 1
+        waiting += [int(numbers[piece]) for piece in np.flatnonzero(fresh > max_size)]
+    return assignment
+
+
+def _truncated(X: Rows, assignment: np.ndarray, entries: int, max_size: int | None, threads: int) -> Partition:
+    """Truncate the centroids, and let the points follow: trained and new ones must be routed by the same centroids.
+
+    Where that would overfill a cluster the points keep the place they had.
+    """
+    centroids = _largest_entries(_means(X, assignment, int(assignment.max(initial=0)) + 1), entries)
+    moved = route(X, centroids, 1, threads)[:, 0]
+    if max_size is not None and np.bincount(moved).max() > max_size:
+        return Partition(centroids, assignment)
+    left, moved = np.unique(moved, return_inverse=True)  # clusters that nobody follows are dropped
+    return Partition(csr_matrix(centroids[:, left]), moved.reshape(-1).astype(np.int32))
+
+
+def _largest_entries(centroids: np.ndarray, entries: int) -> csr_matrix:
+    """Keep the `entries` largest of each column, as CSR (d, C)."""
+    if entries >= centroids.shape[0]:
+        return csr_matrix(centroids)
+    kept = np.argpartition(np.abs(centroids), -entries, axis=0)[-entries:]  # (entries, C)
+    small = np.zeros_like(centroids)
+    np.put_along_axis(small, kept, np.take_along_axis(centroids, kept, axis=0), axis=0)
+    return csr_matrix(small)
+
+
+def half_squares(centroids: Rows) -> np.ndarray:
+    """Return ‖c‖²/2 of each centroid (C,), what its product with a point is less by."""
+    squares = centroids.multiply(centroids) if sparse.issparse(centroids) else centroids * centroids
+    return (np.asarray(squares.sum(axis=0)).ravel() / 2).astype(np.float32)

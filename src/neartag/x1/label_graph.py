@@ -1,0 +1,124 @@
+"""Ω: for each point the points whose label vectors are most like its own (section 2.1 of the paper)."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from neartag.core.errors import ParameterError
+from neartag.core.threads import run_ranges
+from neartag.linalg import kernels
+from neartag.linalg.rows import parts
+from neartag.x1.parameters import SIMILARITIES
+
+# A label on m points has m² pairs of points compared. One on more than this share of the points is frequent, and is
+# dealt with by groups of points instead. How many labels and groups pay, and from how many points on, was measured.
+FREQUENT = 1 / 32
+MOST_FREQUENT = 16
+MOST_GROUPS = 1024
+POINTS_A_GROUP = 16  # on average, at least
+FEWEST_POINTS = 3000
+
+Groups: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def label_neighbours(
+    Y: csr_matrix, count: int, *, similarity: str = "cosine", threads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ids and similarities (n, count) of the label rows most like each row, the row itself included.
+
+    Exact; memory is proportional to n · count, because overlaps are gathered a row at a time. Rows that share no
+    label are never neighbours: where fewer than `count` rows overlap, the rest is −1. Ties go to the nearest following
+    row number, wrapping round. The order of a row's neighbours means nothing.
+    """
+    if similarity not in SIMILARITIES:
+        raise ParameterError(f"label_similarity must be one of {SIMILARITIES}, not {similarity!r}")
+    n = Y.shape[0]
+    count = min(count, n)
+    sizes = np.diff(Y.indptr).astype(np.float32)
+    scale = 1 / np.sqrt(np.maximum(sizes, 1)) if similarity == "cosine" else np.ones(n, np.float32)
+    rare, groups = _without_frequent(Y, scale)
+    indptr, indices, _ = parts(rare)
+    by_label = rare.T.tocsr()
+    ids = np.empty((n, count), np.int32)
+    values = np.empty((n, count), np.float32)
+    label_points = np.diff(by_label.indptr)
+    cost = np.concatenate([[0], np.cumsum(label_points[indices])])[indptr] + count * np.arange(n + 1)
+    run_ranges(
+        kernels.label_neighbours,
+        n,
+        threads,
+        indptr,
+        indices,
+        *parts(by_label)[:2],
+        scale,
+        groups,
+        count,
+        ids,
+        values,
+        work=cost,
+    )
+    return ids, values
+
+
+def _without_frequent(Y: csr_matrix, scale: np.ndarray) -> tuple[csr_matrix, Groups]:
+    """Return the label rows without frequent labels, and the rows' groups by these, one of all rows if there are none.
+
+    Rows of a group are alike in frequent labels and in scale: a row that shares no other label with them is as similar
+    to one as to another, and need not be compared with each. Few labels are taken for frequent, lest groups be many.
+    """
+    n, n_labels = Y.shape
+    points = np.bincount(Y.indices, minlength=n_labels)
+    frequent = np.flatnonzero(points > FREQUENT * n) if n >= FEWEST_POINTS else np.empty(0, np.int64)
+    frequent = frequent[np.argsort(-points[frequent], kind="stable")][:MOST_FREQUENT]
+    if len(frequent):
+        row_of = np.repeat(np.arange(n), np.diff(Y.indptr))
+        scales, rank = np.unique(scale, return_inverse=True)
+    for kept in range(len(frequent), 0, -1):
+        bit = np.zeros(n_labels)
+        bit[frequent[:kept]] = 2.0 ** np.arange(kept)
+        marks = np.bincount(row_of, bit[Y.indices], n)  # a row's frequent labels as one number
+        _, first, group = np.unique(marks * len(scales) + rank, return_index=True, return_inverse=True)
+        if len(first) <= min(MOST_GROUPS, n // POINTS_A_GROUP):
+            rare = bit[Y.indices] == 0
+            pieces = Y.data[rare], Y.indices[rare], np.concatenate([[0], np.cumsum(rare)])[Y.indptr]
+            labels = marks[first].astype(np.int64)[:, None] >> np.arange(kept) & 1
+            return csr_matrix(pieces, shape=Y.shape), _grouped(group, labels, scale[first])
+    return Y, _grouped(np.zeros(n, np.int64), np.zeros((1, 0)), scale[:1])
+
+
+def _grouped(group: np.ndarray, labels: np.ndarray, scale: np.ndarray) -> Groups:
+    """Return groups as the kernel takes them, from each row's group and each group's frequent labels and scale."""
+    labels = labels.astype(np.float32)  # (groups, frequent labels)
+    shared = labels @ labels.T
+    similarity = shared * (scale[:, None] * scale)
+    return (
+        group.astype(np.int32),
+        np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(scale)))]),
+        np.argsort(group, kind="stable").astype(np.int32),
+        shared,
+        np.argsort(-similarity, axis=1, kind="stable").astype(np.int32),
+    )
+
+
+def neighbour_graph(Y: csr_matrix, count: int, *, similarity: str = "cosine", threads: int = 1) -> csr_matrix:
+    """Return P_Ω(Y Yᵀ) (n, n) with Ω the pairs of which one is a nearest neighbour of the other.
+
+    The paper's Ω need not be symmetric, its M must be; so the union Ω ∪ Ωᵀ is kept, and the graph is symmetric.
+    """
+    ids, values = label_neighbours(Y, count, similarity=similarity, threads=threads)
+    n = Y.shape[0]
+    found = ids >= 0
+    indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+    turned = csr_matrix((values[found], ids[found], indptr), shape=(n, n)).T.tocsr()  # rows come out sorted
+    matrices = (*parts(turned.T.tocsr()), *parts(turned))
+    sizes = np.empty(n, np.int64)
+    run_ranges(kernels.union_sizes, n, threads, *matrices, sizes)
+    pointer = np.concatenate([[0], np.cumsum(sizes)])
+    columns, both = np.empty(pointer[-1], np.int32), np.empty(pointer[-1], np.float32)
+    run_ranges(kernels.union_rows, n, threads, *matrices, pointer, columns, both, work=pointer)
+    graph = csr_matrix((both, columns, pointer), shape=(n, n))
+    graph.has_sorted_indices = True
+    return graph

@@ -1,0 +1,277 @@
+"""Regressors V from features to embeddings, with sparse V·X (eq. 5 and sub-routine ADMM of the paper).
+
+    min over V of ‖Z − V X‖² + λ ‖V‖² + μ ‖V X‖₁
+
+Here points are rows: X (n, d), Z (n, dim), and the weights W = Vᵀ (d, dim). The squares have no ½, as printed in eq. 5;
+with the penalty ρ ‖XW − α + β‖² the paper's V-update is then exact and the soft threshold is μ/(2ρ).
+The pseudo-code's μ/ρ belongs to the form with ½.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from neartag.core.errors import ParameterError
+from neartag.core.threads import run_pieces
+from neartag.linalg.cholesky import cholesky, cholesky_solve
+from neartag.linalg.rows import Rows, gram, is_dense, times, transpose
+
+SOLVERS = ("auto", "primal", "dual", "cg")
+
+# Arithmetic a second of dense factorisation against that of a sparse product, measured: what "auto" weighs with.
+DENSE_ADVANTAGE = 8.0
+# A factor of more bytes than this is not tried: conjugate gradients need no square array.
+LARGEST_FACTOR = 4 << 30
+CG_STEPS, CG_TOLERANCE = 60, 1e-4
+PRECONDITION_FROM = 1e-2
+# Columns solved together at least: few enough for several threads, enough for the products to be worth it.
+CG_COLUMNS = 25
+# λ where nothing is known: unit rows of words want a strong one. Dense measurements are much alike, and what tells them
+# apart needs large weights; so many points a feature make up for that.
+PENALTY, PENALTY_DENSE, MANY_A_FEATURE = 1.0, 1e-3, 10
+# With λ = 0 and points alike the system is singular; this much changes no answer that it has.
+SMALLEST_L2 = 1e-10
+# Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
+SINGLE_PRECISION_RATIO = 1e-5
+
+
+@dataclass
+class Regression:
+    """Weights W = Vᵀ, and how ADMM ended."""
+
+    weights: Rows  # (d, dim), CSR where truncated
+    zero_below: float = 0.0  # entries of X W below this are stored as zeros, so that added points are treated alike
+    primal: list[float] = field(default_factory=list)  # ‖XW − α‖ / ‖Z‖, a round
+    dual: list[float] = field(default_factory=list)  # ρ‖Xᵀ(α − α_before)‖ / ‖XᵀZ‖, a round
+
+
+def admm(
+    X: Rows,
+    Z: np.ndarray,
+    *,
+    l2: float = 1.0,
+    l1: float = 0.0,
+    rho: float = 1.0,
+    max_iter: int = 200,
+    tol: float = 1e-3,
+    keep: float = 1.0,
+    solver: str = "auto",
+    threads: int = 1,
+) -> Regression:
+    """Return the regressors of eq. 5 for one cluster; without L1 its minimum is ridge regression, solved at once.
+
+    Of the weights only the share `keep` of largest size is kept.
+    """
+    if l1 == 0:
+        solve = _solver(X, 1.0, l2, Z.shape[1], solver, threads)
+        return Regression(weights=truncate(solve(Z, None).astype(np.float32), keep))
+    solve = _solver(X, 1.0 + rho, l2, Z.shape[1], solver, threads)
+    transposed = transpose(X)
+    alpha = np.zeros_like(Z)  # (n, dim), the sparse copy of X W
+    beta = np.zeros_like(Z)  # (n, dim), the scaled dual variable
+    weights: Any = None
+    result = Regression(weights=np.zeros((X.shape[1], Z.shape[1]), np.float32))
+    # Residuals are measured by the size of what is to be met: X W itself may shrink to nothing as μ grows.
+    size = max(float(np.linalg.norm(Z)), np.finfo(np.float32).tiny)
+    scale = max(float(np.linalg.norm(times(transposed, Z, threads))), np.finfo(np.float32).tiny)
+    for _ in range(max_iter):
+        weights = solve(Z + rho * (alpha - beta), weights)  # (d, dim)
+        embedded = times(X, weights.astype(np.float32), threads)  # (n, dim)
+        before = alpha
+        alpha = soft_threshold(embedded + beta, l1 / (2 * rho))
+        beta = beta + embedded - alpha
+        result.primal.append(float(np.linalg.norm(embedded - alpha)) / size)
+        result.dual.append(rho * float(np.linalg.norm(times(transposed, alpha - before, threads))) / scale)
+        if result.primal[-1] <= tol and result.dual[-1] <= tol:
+            break
+    else:
+        warnings.warn(
+            f"ADMM's residuals are {result.primal[-1]:.1e} and {result.dual[-1]:.1e} after {max_iter} rounds, above "
+            f"{tol:g}: raise admm_max_iter, or change rho",
+            UserWarning,
+            stacklevel=2,
+        )
+    result.weights = truncate(weights.astype(np.float32), keep)
+    # After truncation, which moves entries of X W away from zero: as many are to be zeros as α has.
+    result.zero_below = _zero_level(times(X, result.weights, threads), int((alpha == 0).sum()))
+    return result
+
+
+def penalty_for(X: Rows, given: float | str = "auto", clusters: int = 1) -> float:
+    """Return the L2 penalty given or, where that is "auto", the one for such rows (n, d) in so many clusters."""
+    if not isinstance(given, str):
+        return given
+    n, d = X.shape
+    return PENALTY_DENSE if is_dense(X) and n >= MANY_A_FEATURE * d * clusters else PENALTY
+
+
+def soft_threshold(values: np.ndarray, level: float) -> np.ndarray:
+    """Return sign(v) · max(0, |v| − level), entry by entry."""
+    return np.sign(values) * np.maximum(np.abs(values) - np.float32(level), 0)
+
+
+def truncate(weights: np.ndarray, keep: float) -> Rows:
+    """Return the weights with only the share `keep` of largest size in them, as CSR where that is not all of them."""
+    if keep >= 1:
+        return weights
+    count = max(1, round(keep * weights.size))
+    flat = np.ascontiguousarray(weights).ravel()
+    kept = np.argpartition(np.abs(flat), flat.size - count)[flat.size - count :]
+    small = np.zeros_like(flat)
+    small[kept] = flat[kept]
+    return csr_matrix(small.reshape(weights.shape))
+
+
+def embed(X: Rows, weights: Rows, zero_below: float = 0.0, threads: int = 1) -> np.ndarray:
+    """Return V·x of each row (n, dim), small entries set to zero where the regression was made sparse."""
+    embedded = times(X, weights, threads)
+    if zero_below > 0:
+        embedded[np.abs(embedded) < zero_below] = 0
+    return embedded
+
+
+def _zero_level(embedded: np.ndarray, count: int) -> float:
+    """Return the level below which `count` entries of X W lie.
+
+    α is exactly sparse and X W only nearly so; a level is a function of V and x alone, so points added later are
+    treated like those trained on.
+    """
+    if count == 0:
+        return 0.0
+    sizes = np.sort(np.abs(embedded), axis=None)
+    return float(sizes[count]) if count < sizes.size else float(np.nextafter(sizes[-1], np.float32(np.inf)))
+
+
+Solve = Callable[[np.ndarray, "np.ndarray | None"], np.ndarray]
+
+
+def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int) -> Solve:
+    """Return T, start ↦ (scale·XᵀX + λI)⁻¹ Xᵀ T (d, dim); whatever is factored is factored once, here."""
+    if kind not in SOLVERS:
+        raise ParameterError(f"solver must be one of {SOLVERS}, not {kind!r}")
+    n = X.shape[0]
+    if kind == "auto":
+        kind = cheapest_solver(X, dim)
+    if kind == "cg":
+        return _conjugate_gradients(X, scale, l2, threads)
+    transposed = transpose(X)
+    single = l2 >= SINGLE_PRECISION_RATIO * scale * n
+    dtype = np.float32 if single else np.float64
+    wide, tall = (X, transposed) if kind == "primal" else (transposed, X)
+    square = gram(wide, tall, dtype, threads)  # (d, d) or (n, n)
+    if scale != 1.0:
+        square *= dtype(scale)
+    square[np.diag_indices_from(square)] += max(l2, SMALLEST_L2)
+    cholesky(square, threads)
+
+    def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        if kind == "primal":
+            right = _times_precise(transposed, target, dtype, threads)  # Xᵀ T (d, dim)
+            return cholesky_solve(square, right, threads)
+        inner = cholesky_solve(square, target.astype(dtype), threads)  # (n, dim)
+        return _times_precise(transposed, inner, dtype, threads)  # push-through: Xᵀ (XXᵀ + λ)⁻¹ T
+
+    return solve
+
+
+def cheapest_solver(X: Rows, dim: int) -> str:
+    """Return which solver costs least for the shape and sparsity of X."""
+    n, d = X.shape
+    scattered = hasattr(X, "nnz")
+    return cheapest_solver_for(n, d, X.nnz if scattered else n * d, scattered, dim)
+
+
+def cheapest_solver_for(n: int, d: int, stored: int, scattered: bool, dim: int) -> str:
+    """Return the same for n points and d features with so many entries stored, in a sparse matrix or a dense one."""
+    # Dense products of a dense X run at BLAS's pace, sparse ones at that of memory.
+    pace = DENSE_ADVANTAGE if scattered else 1.0
+    cost = {
+        "primal": d**3 / 3 + 2 * d * d * dim + pace * stored * (stored / max(n, 1)),
+        "dual": n**3 / 3 + 2 * n * n * dim + pace * stored * (stored / max(d, 1)),
+        "cg": pace * CG_STEPS / 2 * 4 * stored * dim,
+    }
+    if 8 * d * d > LARGEST_FACTOR:
+        del cost["primal"]
+    if 8 * n * n > LARGEST_FACTOR:
+        del cost["dual"]
+    return min(cost, key=lambda name: cost[name])
+
+
+def _times_precise(rows: Rows, block: np.ndarray, dtype: type, threads: int) -> np.ndarray:
+    if dtype == np.float32:
+        return times(rows, block.astype(np.float32, copy=False), threads)
+    return rows.astype(np.float64) @ block
+
+
+def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solve:
+    """Conjugate gradients on all columns at once, each with its own step, warm-started from the last round.
+
+    Preconditioned by the diagonal: frequent features and rare ones differ by orders of magnitude. Columns are
+    independent of each other, so each thread solves its own.
+    """
+    transposed = transpose(X)
+    diagonal = scale * column_squares(X) + max(l2, SMALLEST_L2)  # (d,)
+    if l2 < PRECONDITION_FROM * diagonal.mean():
+        # Nearly no penalty: of all solutions the smallest is wanted, which only plain gradients lead to.
+        diagonal[:] = 1.0
+    scales = diagonal.astype(np.float32)[:, None]  # (d, 1)
+
+    def apply(weights: np.ndarray) -> np.ndarray:  # (scale·XᵀX + λ) W
+        image = times(transposed, times(X, weights))
+        image *= np.float32(scale)
+        image += np.float32(l2) * weights
+        return image
+
+    def solve_columns(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        right = times(transposed, np.ascontiguousarray(target, np.float32))  # (d, columns)
+        weights = np.zeros_like(right) if start is None else np.array(start, np.float32)
+        error = right - apply(weights) if start is not None else right.copy()
+        goal = CG_TOLERANCE**2 * products(right, right / scales)
+        steady = error / scales
+        direction = steady.copy()
+        length = products(error, steady)  # (columns,)
+        for _ in range(CG_STEPS):
+            if (length <= goal).all():
+                break
+            image = apply(direction)
+            curvature = products(direction, image)
+            step = np.where(curvature > 0, length / np.maximum(curvature, 1e-300), 0).astype(np.float32)
+            weights += step * direction
+            error -= step * image
+            np.divide(error, scales, out=steady)
+            fresh = products(error, steady)
+            ratio = np.where(length > 0, fresh / np.maximum(length, 1e-300), 0).astype(np.float32)
+            direction *= ratio
+            direction += steady
+            length = fresh
+        return weights
+
+    def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        out = np.empty((X.shape[1], target.shape[1]), np.float32)
+
+        def part(first: int, last: int) -> None:
+            columns = slice(first, last)
+            out[:, columns] = solve_columns(target[:, columns], None if start is None else start[:, columns])
+
+        run_pieces(part, target.shape[1], threads, least=CG_COLUMNS)
+        return out
+
+    return solve
+
+
+def column_squares(X: Rows) -> np.ndarray:
+    """Squared length of each column (d,)."""
+    if hasattr(X, "nnz"):
+        return np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[1])
+    return np.einsum("ij,ij->j", X, X, dtype=np.float64)
+
+
+def products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Column by column, the inner products of two blocks (columns,)."""
+    return np.einsum("ij,ij->j", left, right, dtype=np.float64)

@@ -1,0 +1,144 @@
+"""What is chosen by the program itself, on training points held out for it: who votes, and with what share.
+
+How much neighbours by features help depends on the data: nothing where features are dense measurements, most of the
+vote where texts are short and words sharp; and so does how many neighbours are asked. A few points are kept out of
+training and answered with every choice, and the best one is kept. Of a small set the learners are then trained again on
+all points; a large one does not miss so few, and they join their clusters as any point added later would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neartag.evaluation.metrics import evaluate
+from neartag.linalg.rows import Rows
+from neartag.rerank.candidates import Voters, nobody
+from neartag.search.inverted_index import AMONG, united
+from neartag.x1.model import Lists, X1Model, cut, together
+from neartag.x1.vote import vote
+
+# What is tried, in the order in which equals are preferred, and what is used where nothing can be told. Embeddings
+# always keep a say: without one there would be no X1.
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "vote_neighbours": (20, 10, 40, 80),
+    "feature_share": (0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+}
+# Points held out: this share, at most so many; with fewer than so few nothing can be told. Where much is learned from
+# them, so many are enough.
+PART, MOST, FEWEST, ENOUGH = 0.1, 2000, 50, 300
+# Up to so many points learners are trained again on all of them.
+SMALL = 20_000
+KS = (1, 3, 5)
+
+
+def left_to_us(settings: dict[str, Any]) -> list[str]:
+    """Return which of the settings chosen here are "auto"."""
+    return [name for name in CHOICES if settings[name] == "auto"]
+
+
+def held_out_rows(n: int, seed: int | None, *, few: bool = False) -> np.ndarray:
+    """Return which of n points to hold out, in rising order; none where they would be too few.
+
+    `few` holds out up to a quarter of a small set, where everything depends on having some.
+    """
+    count = min(MOST, max(int(PART * n), min(ENOUGH, n // 4) if few else 0))
+    if count < FEWEST:
+        return np.empty(0, np.int64)
+    return np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
+
+
+def choose(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads: int) -> dict[str, Any]:
+    """Return the choice of these settings with the best mean of P@1, P@3 and P@5 on the held-out rows of X, unit rows.
+
+    The held-out points are in the model's index and labels, but in none of its clusters.
+    """
+    rows, Y, settings = X[held], model.Y[held], model.settings
+    counts, shares = (CHOICES[name] if name in names else (settings[name],) for name in CHOICES)
+    most = min(max(counts), model.n_points)
+    lists = _neighbours(model, rows, held, most, threads)
+    alike = _others(model, rows, held, lists, most, threads) if model.index is not None else None
+    best, chosen = -1.0, {}
+    for count in counts:
+        asked = replace(model, settings={**settings, "vote_neighbours": count})
+        near = asked.near(lists)
+        if alike is not None and settings["feature_search"] == "near":  # fewer asked, fewer looked at
+            alike = _others(asked, rows, held, lists, asked.count, threads)
+        by_features = nobody(len(held)) if alike is None else asked.alike(*(cut(each, asked.count) for each in alike))
+        for share in shares:
+            everybody = together(near, by_features, share)
+            score = _score(model, *everybody, Y, threads)
+            if score > best + 1e-9:
+                best, chosen = score, dict(zip(CHOICES, (count, share), strict=True))
+    return {name: chosen[name] for name in names}
+
+
+class HeldOut(NamedTuple):
+    """What a model answered for points that it was not trained on: the material of calibrated scores."""
+
+    points: np.ndarray  # (m,) row numbers
+    labels: np.ndarray  # (m, k), best first, −1: none
+    scores: np.ndarray  # (m, k)
+
+
+def voters(model: X1Model, X: Rows, held: np.ndarray, threads: int) -> tuple[Voters, Voters]:
+    """Return who votes on the held-out rows of X, unit rows: by embedding and by features, each kind's shares 1 in all.
+
+    The held-out points are in the model's index and labels, but in none of its clusters; none votes.
+    """
+    rows = X[held]
+    lists = _neighbours(model, rows, held, model.count, threads)
+    if model.feature_share == 0:
+        return model.near(lists), nobody(len(held))
+    return model.near(lists), model.alike(*_others(model, rows, held, lists, model.count, threads))
+
+
+def answers(model: X1Model, held: np.ndarray, near: Voters, alike: Voters, k: int, threads: int) -> HeldOut:
+    """Return the k best labels of the held-out points, as the model's settings have these voters vote."""
+    everybody, shares = model.together(near, alike)
+    most = min(k, model.n_labels)
+    labels, scores = np.full((len(held), k), -1, np.int32), np.zeros((len(held), k))
+    labels[:, :most], scores[:, :most] = vote(model.Y, everybody, shares, model.frequency, most, threads)
+    return HeldOut(held, labels, np.minimum(scores, 1.0))
+
+
+def _neighbours(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> Lists:
+    """Return each learner's neighbours, as many as voters are found among, none of them held out."""
+    wider = model.index is not None and model.settings["feature_search"] == "near"
+    lists = model.learner_neighbours(rows, min(AMONG * count if wider else count, model.n_points), threads)
+    # A cluster of none but held-out points has them for members.
+    return [_without(ids, near, held, model.n_points) for ids, near in lists]
+
+
+def _others(
+    model: X1Model, rows: Rows, held: np.ndarray, lists: Lists, count: int, threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest points by features, and their cosines (m, count), among those not held out.
+
+    `lists` are the learners' neighbours, among which they are looked for where the model does so.
+    """
+    assert model.index is not None
+    if model.settings["feature_search"] == "near":
+        listed = united([ids[:, : AMONG * count] for ids, _ in lists])
+        return model.index.find(rows, count, threads, listed=np.ascontiguousarray(listed))
+    everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)
+    found, cosines = _without(*everybody, held, model.n_points)
+    order = np.argsort(found < 0, axis=1, kind="stable")[:, :count]  # the others first, best first as before
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(cosines, order, axis=1)
+
+
+def _without(ids: np.ndarray, near: np.ndarray, gone: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lists with −1 and −inf in place of some of n points."""
+    absent = np.zeros(n + 1, bool)  # −1, nobody, is the last
+    absent[gone], absent[-1] = True, True
+    return np.where(absent[ids], -1, ids).astype(np.int32), np.where(absent[ids], -np.inf, near).astype(np.float32)
+
+
+def _score(model: X1Model, voters: np.ndarray, weights: np.ndarray, Y: Any, threads: int) -> float:
+    most = min(KS[-1], model.n_labels)
+    labels = np.full((len(voters), KS[-1]), -1, np.int32)
+    labels[:, :most], _ = vote(model.Y, voters, weights, model.frequency, most, threads)
+    measured = evaluate(labels, Y, ks=KS)
+    return float(np.mean([measured[f"P@{k}"] for k in KS]))

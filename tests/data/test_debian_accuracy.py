@@ -1,0 +1,27 @@
+"""Accuracy on the embedded corpus: well above plain nearest neighbours, and no worse than a linear model."""
+
+from __future__ import annotations
+
+import pytest
+
+from neartag import presets
+from neartag.data import debian
+from neartag.encoders.tfidf import TfidfFeatures
+from neartag.evaluation.floors import knn_cosine, ridge
+from neartag.metrics import precision_at
+from neartag.x1.classifier import X1Classifier
+
+
+@pytest.mark.slow
+def test_precision_against_nearest_neighbours_and_ridge_regression():
+    train, test = debian.load("train"), debian.load("test")
+    features, tags = TfidfFeatures(), debian.tag_names()
+    X, X_test = features.fit_transform(train.words), features.transform(test.words)
+    Y, Y_test = train.label_matrix(tags), test.label_matrix(tags)
+    settings = presets.get("debian")
+    assert settings["n_learners"] <= 5
+    reached = precision_at(X1Classifier(**settings).fit(X, Y).predict_topk(X_test, 1)[0], Y_test, 1)
+    # Both references at their best on the test part itself, in their favour.
+    neighbours = knn_cosine(X, Y, X_test, (50, 100, 200, 300), 1).values()
+    assert reached > 5 + max(precision_at(labels, Y_test, 1) for labels in neighbours)
+    assert reached > max(precision_at(labels, Y_test, 1) for labels in ridge(X, Y, X_test, 1, [3.0]).values()) - 4

@@ -1,0 +1,524 @@
+"""The paper's experiments: what is kept and resumed, splits, tables beside printed figures, and the report."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli_helpers import fail, succeed
+from experiment_helpers import of, record
+from neartag import comparators
+from neartag.core.errors import DataError, ParameterError
+from neartag.core.progress import Progress
+from neartag.data import debian, synthetic
+from neartag.experiments import (
+    datasets,
+    details,
+    methods,
+    printed,
+    results,
+    runner,
+    table3,
+    table4,
+    timings,
+)
+from neartag.experiments.datasets import Parts
+from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.runner import Experiment, Work
+
+
+class Toy(Experiment):
+    """Measures the square of its seed; what is in `wrong` fails."""
+
+    name = "toy"
+    title = "A toy"
+
+    def __init__(self, count=4):
+        self.count, self.wrong, self.ran, self.setting = count, {}, [], 1
+
+    def cells(self, plan):
+        return [plan.cell(self.name, "debian", "x1", seed) for seed in plan.runs(self.count)]
+
+    def settings(self, cell):
+        return {"setting": self.setting, "pair": (1, 2)}
+
+    def run(self, cell, work):
+        self.ran.append(cell.seed)
+        if cell.seed in self.wrong:
+            raise self.wrong[cell.seed]
+        return {"P@1": np.float64(cell.seed**2), "list": np.arange(2)}
+
+    def report(self, results):
+        return []
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    made = Toy()
+    monkeypatch.setattr(runner, "NAMES", ("toy",))
+    monkeypatch.setattr(runner, "get", lambda name: made)
+    return made
+
+
+def run(folder, plan=None):
+    return runner.run(plan or Plan(), ("toy",), Path(folder), Progress())
+
+
+# Cells and results
+
+
+def test_cells_are_equal_whatever_the_order_of_their_options():
+    one = Cell("table3", "bibtex", "x1", 1, (("dim", 100), ("sizes", [1, 2])))
+    other = Cell("table3", "bibtex", "x1", 1, (("sizes", (1, 2)), ("dim", 100)))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert Cell.from_json(json.loads(json.dumps(one.as_json()))) == one
+
+
+def test_a_cells_key_is_a_file_name_that_no_other_cell_has():
+    values = [1, 2, "1 2", "1/2", "1-2", "ä", "..", [1, 2], [12], "x" * 300, "x" * 301, True, None]
+    cells = [Cell("e", "d", "m", seed, (("a", value),)) for value in values for seed in (0, 1)]
+    keys = [cell.key() for cell in cells]
+    assert len(set(keys)) == len(cells)
+    assert all(re.fullmatch(r"[A-Za-z0-9._=+-]{1,140}", key) for key in keys)
+
+
+def test_only_quick_plans_make_quick_cells():
+    assert Plan(quick=True).cell("table3", "debian").quick
+    assert not Plan().cell("table3", "debian").quick
+    assert list(Plan(quick=True).runs(10)) == [0, 1]
+    assert list(Plan(seeds=3).runs(10)) == [0, 1, 2]
+    assert list(Plan(seeds=30).runs(10)) == list(range(10))
+
+
+def test_a_plan_wants_the_variants_of_the_methods_it_names():
+    plan = Plan(methods=("fastxml", "x1-preset"))
+    assert plan.wants("fastxml-1")
+    assert plan.wants("x1-preset")
+    assert not plan.wants("x1")
+    assert Plan().wants("anything")
+
+
+def test_summaries_are_means_and_sample_deviations_over_the_seeds():
+    values = [60.0, 61.5, 64.0]
+    found = of(*(record("t", "d", "m", seed, {"P@1": value}) for seed, value in enumerate(values)))
+    summary = found.select("t", method="m").summary("P@1")
+    assert summary.mean == pytest.approx(np.mean(values))
+    assert summary.deviation == pytest.approx(statistics.stdev(values))
+    assert summary.runs == 3
+    assert found.select(method="other").summary("P@1") is None
+    alone = of(record("t", "d", "m", 0, {"P@1": 1.0, "P@3": None})).select()
+    assert alone.summary("P@1") == (1.0, None, 1)
+    assert alone.summary("P@3") is None
+
+
+def test_results_are_selected_by_what_cells_are():
+    found = of(
+        record("t", "a", "m", 0, {"v": 1}, options={"size": 3}),
+        record("t", "b", "m", 1, {"v": 2}, options={"size": 4}),
+        record("t", "b", "m", 2, {}, failed="no"),
+    )
+    assert [found[cell]["v"] for cell in found.select(data="b")] == [2]
+    assert [found[cell]["v"] for cell in found.select(size=3)] == [1]
+    assert list(found.select(data="b").failed.values()) == ["no"]
+    assert found.names("size") == [3, 4]
+    assert found.numbers("v") == [1, 2]
+
+
+def test_records_are_read_back_as_they_were_written(tmp_path):
+    one = record("t", "d", "m", 3, {"P@1": 1.5}, settings={"l2": 0.1}, versions={"python": "3"}, seconds=2.0)
+    results.keep(tmp_path, one)
+    assert results.kept(tmp_path) == {one.cell: one}
+    assert [path.name for path in (tmp_path / "t").iterdir()] == ["d_m_3.json"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"cell": 3}', "\x00"])
+def test_a_damaged_result_is_named(tmp_path, text):
+    results.keep(tmp_path, record("t", "d", "m", 3, {}))
+    (tmp_path / "t" / "d_m_3.json").write_text(text)
+    with pytest.raises(DataError, match=r"d_m_3\.json"):
+        results.kept(tmp_path)
+
+
+# The runner
+
+
+def test_what_is_measured_is_not_measured_again(toy, tmp_path):
+    found = run(tmp_path)
+    assert found.numbers("P@1") == [0, 1, 4, 9]
+    assert toy.ran == [0, 1, 2, 3]
+    again = run(tmp_path)
+    assert toy.ran == [0, 1, 2, 3]
+    assert again.numbers("P@1") == [0, 1, 4, 9]
+    assert again[next(iter(again))]["list"] == [0, 1]
+
+
+def test_an_interrupted_run_goes_on_where_it_was(toy, tmp_path):
+    toy.wrong = {2: KeyboardInterrupt()}
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path)
+    toy.wrong, toy.ran = {}, []
+    assert run(tmp_path).numbers("P@1") == [0, 1, 4, 9]
+    assert toy.ran == [2, 3]
+
+
+def test_a_failure_is_kept_with_its_reason_stops_nothing_and_is_tried_again(toy, tmp_path):
+    toy.wrong = {1: ParameterError("too wide"), 2: ZeroDivisionError("a bug")}
+    found = run(tmp_path)
+    assert found.numbers("P@1") == [0, 9]
+    reasons = {cell.seed: reason for cell, reason in found.failed.items()}
+    assert reasons[1] == "too wide"
+    assert re.fullmatch(r"ZeroDivisionError in run, line \d+: a bug", reasons[2])
+    assert [each.bug for each in found.records.values()] == [False, False, True, False]
+    toy.wrong, toy.ran = {}, []
+    assert run(tmp_path).failed == {}
+    assert toy.ran == [1, 2]
+
+
+def test_results_of_other_settings_are_left_out_and_measured_again(toy, tmp_path):
+    run(tmp_path)
+    toy.setting, toy.ran = 2, []
+    found = runner.valid(results.kept(tmp_path), Plan())
+    assert len(found) == 0
+    assert found.outdated == 4
+    assert "4 measurements" in details.introduction(found)[0].paragraphs[-1]
+    assert run(tmp_path).outdated == 0
+    assert toy.ran == [0, 1, 2, 3]
+
+
+def test_quick_results_stand_beside_the_others(toy, tmp_path):
+    assert len(run(tmp_path)) == 4
+    assert len(run(tmp_path, Plan(quick=True))) == 2
+    assert len(run(tmp_path)) == 4
+    assert toy.ran == [0, 1, 2, 3, 0, 1]
+
+
+def test_each_place_has_a_figure_before_any_has_ten(monkeypatch):
+    plan = Plan(data=("bibtex", "delicious"), methods=("x1", "knn"))
+    cells = runner.pending(plan, ("table3",), {})
+    assert [cell.seed for cell in cells] == sorted(cell.seed for cell in cells)
+    assert len(cells) == 2 * 3 * 10  # x1, x1-preset and knn
+
+
+def test_the_time_left_is_what_cells_like_these_took(toy):
+    known = [record("t", "d", "m", 0, {}, seconds=30.0), record("t", "d", "slow", 0, {}, seconds=600.0)]
+    fast, slow = Cell("t", "d", "m", 1), Cell("t", "d", "slow", 1)
+    assert runner._time_left([fast, fast], known) == "about 60 s left"
+    assert runner._time_left([fast, slow], known) == "about 10 min left"
+    assert runner._time_left([Cell("other", "e", "f", 1)], known) == "about 5 min left"  # the mean of all
+    assert runner._time_left([fast], []) == ""
+
+
+def test_a_cell_tells_how_far_it_is_beside_the_bar():
+    class Shown(Progress):
+        notes: list[str] = []  # noqa: RUF012
+
+        def advance(self, steps=1, note=""):
+            assert steps == 0
+            self.notes.append(note)
+
+    work = Work(1, Shown(), "table3 bibtex")
+    with work.start(5, "training"):
+        work.advance(2)
+    assert Shown.notes == ["table3 bibtex: training 0/5", "table3 bibtex: training 2/5"]
+
+
+# Printed figures
+
+
+def test_the_winners_of_the_printed_tables_are_those_that_the_paper_sets_in_bold():
+    for data in ("BibTeX", "Delicious", "MediaMill", "EURLex"):
+        for place in range(3):
+            best = max(printed.TABLE_3, key=lambda method: printed.TABLE_3[method][data][place])
+            assert best == ("fastxml" if data == "Delicious" else "x1")
+    for data in printed.TABLE_1["x1"]:
+        for place in range(3):
+            figures = {method: row[data] for method, row in printed.TABLE_1.items() if row[data] is not None}
+            best = max(figures, key=lambda method: figures[method][place])
+            assert best == ("fastxml" if (data, place) == ("Ads1M", 0) else "x1")
+
+
+def test_printed_tables_are_whole():
+    assert printed.TABLE_3.keys() == printed.TABLE_3_DEVIATIONS.keys()
+    for method, row in printed.TABLE_3.items():
+        assert row.keys() == printed.TABLE_3_DEVIATIONS[method].keys()
+        assert len(row) == 4
+    assert len(printed.TABLE_2) == 9
+    assert list(printed.TABLE_4) == list(range(1, 11))
+    for place in range(3):  # more learners never do worse
+        means = [column.means[place] for column in printed.TABLE_4.values()]
+        assert means == sorted(means)
+    assert {datasets.paper_name(name) for name in (*datasets.SMALL, *datasets.LARGE)} == printed.TABLE_2.keys()
+
+
+# Data sets
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """A made-up set under the name of EURLex, its parts larger and smaller than the paper's."""
+    data = synthetic.make(500, 80, 12, 6, 2, seed=1)
+    monkeypatch.setattr(
+        datasets, "official", lambda name: Parts(data.X[:300], data.Y[:300], data.X[300:], data.Y[300:])
+    )
+    datasets.split.cache_clear()
+    yield data
+    datasets.split.cache_clear()
+
+
+def pooled(parts):
+    return sorted(np.vstack([parts.X.toarray(), parts.X_test.toarray()]).tolist())
+
+
+def test_the_first_split_is_the_sets_own_and_the_others_are_random(made):
+    own, first, other = (datasets.split("bibtex", seed) for seed in (0, 1, 2))
+    assert (made.X[:300] != own.X).nnz == 0
+    assert (own.Y_test != made.Y[300:]).nnz == 0
+    assert first.X.shape == other.X.shape == own.X.shape
+    assert (first.X != other.X).nnz > 0
+    assert pooled(own) == pooled(first) == pooled(other)
+    again = datasets.split.__wrapped__("bibtex", 1)
+    assert (again.X != first.X).nnz == 0
+
+
+def test_splits_have_the_papers_sizes_where_the_points_are_the_papers(made, monkeypatch):
+    monkeypatch.setitem(datasets.TABLE_2, "EURLex", replace(datasets.TABLE_2["EURLex"], train=450, test=50))
+    assert datasets.split("eurlex", 0).X.shape[0] == 450
+    assert datasets.split("eurlex", 1).X_test.shape[0] == 50
+    assert datasets.split("eurlex4k-partial", 1).X.shape[0] == 450
+    assert datasets.split("bibtex", 1).X.shape[0] == 300
+
+
+def test_splits_of_the_embedded_corpus_keep_packages_of_a_source_together():
+    _, labels, sources, count = datasets._corpus()
+    train, test = datasets._by_source(sources, count, np.random.default_rng(0))
+    assert not set(sources[train]) & set(sources[test])
+    assert len(train) + len(test) == labels.shape[0]
+    assert count <= len(train) < count + 100
+
+
+def test_a_quick_split_is_a_small_sample():
+    parts = datasets.split("debian", 1, quick=True)
+    assert parts.X.shape[0] == parts.Y.shape[0] == datasets.QUICK_TRAIN
+    assert parts.X_test.shape[0] == parts.Y_test.shape[0] == datasets.QUICK_TEST
+    assert parts.Y.shape[1] == len(debian.tag_names())
+
+
+def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("NEARTAG_DATA", str(tmp_path))
+    monkeypatch.setenv("NEARTAG_CACHE", str(tmp_path / "cache"))
+    assert datasets.present() == ("debian",)
+    assert datasets.choose(quick=True) == ("debian", "synthetic-wiki10-10")
+    assert len(datasets.choose()) == 6
+    assert datasets.choose(["debian"]) == ("debian",)
+    with pytest.raises(DataError, match="bibtex"):
+        datasets.choose(["bibtex"])
+    (tmp_path / "bibtex").mkdir()
+    for name in ("eurlex4k-partial", "wiki10"):
+        (tmp_path / name).mkdir()
+    assert datasets.present() == ("bibtex", "eurlex4k-partial", "wiki10", "debian")
+    assert datasets.small(datasets.present()) == ["bibtex", "eurlex4k-partial"]
+    assert datasets.large(datasets.present()) == ["wiki10"]
+    assert datasets.small(("debian", "wiki10")) == ["debian"]
+    assert "synthetic-wiki10-1" not in datasets.choose()
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ParameterError, match="in no experiment"):
+        datasets.choose(["mine"])
+
+
+def test_one_set_stands_for_each_of_the_papers():
+    assert datasets.small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
+    assert "substitute" in datasets.title("eurlex4k-partial")
+    assert datasets.title("synthetic-wikilshtc-10") == "synthetic, WikiLSHTC's shape, 1/10 of its size"
+    assert datasets.ordered(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
+        "bibtex",
+        "delicious",
+        "debian",
+        "zoo",
+    )
+
+
+def test_a_made_up_set_has_the_shape_of_its_model():
+    parts = datasets.official.__wrapped__("synthetic-wiki10-20")
+    sizes = printed.TABLE_2["Wiki10"]
+    assert parts.X.shape == (sizes.train // 20, sizes.features // 20)
+    assert parts.Y_test.shape == (sizes.test // 20, sizes.labels // 20)
+    assert parts.Y.nnz / parts.Y.shape[0] == pytest.approx(sizes.labels_per_point, rel=0.1)
+
+
+# Methods
+
+
+def test_x1_has_the_papers_settings():
+    small = methods.paper_settings("eurlex4k-partial")
+    assert small["n_learners"] == 1
+    assert small["embedding_dim"] == 100
+    assert small["feature_share"] == 0.0
+    large = methods.paper_settings("yso-finna-en-100k", large=True)
+    assert (large["n_learners"], large["embedding_dim"]) == (15, 50)
+    assert not large.get("refine")
+    assert methods.resolved(large, 99003)["n_clusters"] == 16
+    assert methods.resolved(large, 3000)["n_clusters"] == 2
+    assert methods.resolved(small, 99003) == small
+
+
+def test_every_column_is_a_method_that_can_be_made():
+    for variant in (*table3.METHODS, *printed.TABLE_1):
+        for data in ("bibtex", "eurlex4k-partial", "debian", "unheard-of"):
+            settings = methods.preset(variant, data)
+            method, changes = methods.VARIANTS.get(variant, (variant, {}))
+            known = {parameter.name for parameter in comparators.get(method).parameters}
+            assert settings.keys() <= known
+            assert changes.items() <= settings.items()
+        assert methods.title(variant)
+
+
+def test_a_measured_method_has_the_precision_of_its_labels(made):
+    parts = datasets.split("bibtex", 1)
+    found = methods.measure("knn", {"neighbours": 5}, parts, 0, Work(1))
+    classifier = comparators.get("knn").classifier()(neighbours=5, n_jobs=1).fit(parts.X, parts.Y)
+    labels, _ = classifier.predict_topk(parts.X_test, 1)
+    truth = parts.Y_test.toarray()
+    assert found["P@1"] == pytest.approx(100 * truth[np.arange(len(labels)), labels[:, 0]].mean(), abs=1e-4)
+    assert sum(band["P@3"] for band in found["bands"].values()) == pytest.approx(found["P@3"], abs=1e-3)
+    assert found["model_bytes"] > 0
+    json.dumps(found, allow_nan=False)
+
+
+# Tables
+
+
+def small_results():
+    means = {"x1": 66.0, "x1-preset": 66.5, "leml": 62.0, "fastxml": 66.5}
+    made = [
+        record("table3", "bibtex", method, seed, {"P@1": mean + step, "P@3": mean / 2, "P@5": mean / 3})
+        for method, mean in means.items()
+        for seed, step in enumerate((-1.0, 1.0))
+    ]
+    return of(*made, record("table3", "bibtex", "cs", 0, {}, failed="too wide"))
+
+
+def test_table_3_sets_measured_beside_printed_figures():
+    whole, extract = table3.EXPERIMENT.report(small_results())
+    assert whole.columns[2:] == ["X1", "X1, preset", "LEML", "CS", "FastXML"]
+    assert extract.columns[2:] == ["X1", "X1, preset", "LEML", "FastXML"]
+    first = whole.rows[0]
+    assert first[:2] == ["BibTeX", "P@1"]
+    number = first[2]
+    assert (number.value, number.runs, number.printed, number.printed_deviation) == (66.0, 2, 65.57, 0.65)
+    assert number.deviation == pytest.approx(statistics.stdev([65.0, 67.0]))
+    assert number.difference == pytest.approx(0.43)
+    assert first[3].printed is None  # the paper has no preset
+    assert first[5].value is None
+    assert first[5].note == "failed"
+    assert whole.winners(first) == {3, 6}
+    assert whole.winners(first, printed=True) == {2}
+
+
+def test_experiments_without_results_report_nothing():
+    for name in ("table1", "table2", "table3", "table4", "timings"):
+        assert runner.get(name).report(of()) == []
+
+
+def test_table_4_takes_each_number_of_learners_over_the_runs():
+    runs = [
+        record(
+            "table4",
+            "debian",
+            "x1",
+            seed,
+            {f"P@{k}": [50.0 + count + seed * 0.1 for count in range(10)] for k in (1, 3, 5)},
+        )
+        for seed in range(3)
+    ]
+    table, plot, words = table4.EXPERIMENT.report(of(*runs))
+    last = table.rows[-1]
+    assert last[0] == "10"
+    assert last[1].value == pytest.approx(59.1)
+    assert last[4].value == pytest.approx(0.1)
+    assert last[4].printed == 0.035
+    assert list(plot.series[0].y) == pytest.approx([50.1 + count for count in range(10)])
+    assert "0.100 points, under 0.3" in words.paragraphs[0]
+
+
+def test_the_time_against_the_points_searched_is_a_line_where_it_is_one():
+    runs = [
+        record(
+            "timings",
+            "debian",
+            "x1",
+            0,
+            {
+                "points_searched": size,
+                "predict_ms_alone": 0.5 + size / 1000,
+                "predict_ms_a_point": size / 5000,
+                "train_seconds": 1.0,
+            },
+            options={"clusters": count},
+        )
+        for count, size in ((1, 4000.0), (2, 2000.0), (4, 1000.0))
+    ]
+    plain = record(
+        "timings", "debian", "x1", 0, {"predict_ms_alone": 2.0, "predict_ms_a_point": 1.0, "train_seconds": 3.0}
+    )
+    table, plot, words = timings.EXPERIMENT.report(of(*runs, plain))
+    assert table.rows[0][2].value == 3.0
+    assert list(plot.series[0].x) == [1000, 2000, 4000]
+    assert "100.0% of the variance" in words.paragraphs[0]
+    assert "0.500 ms, and 1.000 ms for each thousand" in words.paragraphs[0]
+
+
+# The command
+
+
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    """A machine with the embedded corpus only."""
+    monkeypatch.setenv("NEARTAG_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("NEARTAG_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "out"
+
+
+def test_the_command_writes_a_report_and_goes_on(alone):
+    arguments = ["reproduce", "--quick", "--only", "table2", "--data", "debian", "--out", alone]
+    assert "1 cells" in succeed(*arguments)
+    kept = alone / "results" / "table2" / "debian_quick=true_0.json"
+    before = kept.stat().st_mtime_ns
+    succeed(*arguments)
+    succeed("reproduce", "--quick", "--report", "--out", alone)
+    assert kept.stat().st_mtime_ns == before
+    assert "23,938" in (alone / "reproduction.md").read_text()
+    assert json.loads(kept.read_text())["measured"]["labels"] == 507
+
+
+def test_the_command_names_what_it_does_not_know(alone):
+    assert "table9" in fail("reproduce", "--only", "table9", "--out", alone)
+    assert "choose among" in fail("reproduce", "--methods", "x9", "--out", alone)
+    assert "nowhere" in fail("reproduce", "--data", "nowhere", "--out", alone)
+    assert "--seeds" in fail("reproduce", "--seeds", 0, "--out", alone)
+    alone.parent.joinpath("file").write_text("")
+    assert "cannot be made" in fail("reproduce", "--out", alone.parent / "file")
+
+
+@pytest.mark.slow
+def test_quick_tables_on_the_embedded_corpus_alone(alone):
+    words = "table3,table4"
+    succeed("reproduce", "--quick", "--only", words, "--methods", "x1,knn", "--data", "debian", "--out", alone, "-q")
+    found = results.kept(alone / "results")
+    assert not [each.failed for each in found.values() if each.failed]
+    assert {cell.experiment for cell in found} == set(words.split(","))
+    page = (alone / "reproduction.html").read_text()
+    assert page.count("<svg") == 1
+    (x1,) = [
+        each
+        for each in found.values()
+        if (each.cell.experiment, each.cell.method, each.cell.seed) == ("table3", "x1", 0)
+    ]
+    (knn,) = [each for each in found.values() if (each.cell.method, each.cell.seed) == ("knn", 0)]
+    assert x1.measured["P@1"] > knn.measured["P@1"]

@@ -1,0 +1,385 @@
+"""The paper's figures: what each measures, against small computations that are obviously right, and what is claimed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from neartag.comparators.fastxml import FastXMLClassifier
+from neartag.comparators.local_leml import LocalLEMLClassifier
+from neartag.data import synthetic
+from neartag.experiments import claims, figure1a, figure1b, figure1c, figure2, html, leads, learners
+from neartag.experiments.blocks import Figure, Table, Text
+from neartag.experiments.datasets import Parts
+from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.results import Record, Results, Summary
+from neartag.experiments.runner import Work
+from neartag.x1.classifier import X1Classifier
+from neartag.x1.label_graph import neighbour_graph
+from neartag.x1.svp import svp
+
+
+def labels(n, L, seed, share=0.15):
+    return csr_matrix((np.random.default_rng(seed).random((n, L)) < share).astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def parts():
+    data = synthetic.make(360, 150, 40, 15, 3, seed=2)
+    return Parts(data.X[:260], data.Y[:260], data.X[260:], data.Y[260:])
+
+
+@pytest.fixture
+def toy_data(monkeypatch, parts):
+    """Give every experiment the toy data, whatever data set it asks for."""
+    monkeypatch.setattr("neartag.experiments.datasets.split", lambda name, seed, quick=False: parts)
+    monkeypatch.setattr("neartag.experiments.datasets.official", lambda name: parts)
+
+
+def measured(experiment, plan):
+    """Return the results of an experiment's cells."""
+    cells = experiment.cells(plan)
+    return Results({cell: Record(cell, experiment.run(cell, Work(1))) for cell in cells}, plan)
+
+
+def check_blocks(blocks):
+    """Hold that tables are whole and that everything can be shown."""
+    for block in blocks:
+        if isinstance(block, Table):
+            assert all(len(row) == len(block.columns) for row in block.rows)
+        if isinstance(block, Figure):
+            assert all(len(series.x) == len(series.y) > 0 for series in block.series)
+    names = [block.name for block in blocks if isinstance(block, Figure)]
+    assert len(set(names)) == len(names)
+    html.content(blocks)
+
+
+# ---- Figure 1 (a)
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30), (20, 20)])
+def test_squared_singular_values_are_those_of_the_whole_matrix(monkeypatch, shape):
+    Y = labels(*shape, seed=1)
+    wanted = np.linalg.svd(Y.toarray().astype(np.float64), compute_uv=False) ** 2
+    np.testing.assert_allclose(figure1a.squares(Y, 5), wanted[:5], atol=1e-10)
+    monkeypatch.setattr(figure1a, "DENSE", 4)
+    np.testing.assert_allclose(figure1a.squares(Y, 5), wanted[:5], atol=1e-8)
+
+
+def test_labels_that_nobody_has_have_no_spectrum():
+    assert figure1a.squares(csr_matrix((5, 4), dtype=np.float32), 3).size == 0
+
+
+def rank_left(Y, rank):
+    """‖Y − Y_rank‖² by the SVD itself."""
+    U, sizes, V = np.linalg.svd(Y.astype(np.float64), full_matrices=False)
+    return float(((Y - (U[:, :rank] * sizes[:rank]) @ V[:rank]) ** 2).sum())
+
+
+def test_what_svds_leave_is_what_they_do_not_approximate():
+    Y = labels(40, 14, seed=2)
+    clusters = [np.arange(25), np.arange(25, 40)]
+    dims = [1, 3, 6]
+    found = figure1a.left_by_svd(Y, clusters, dims, Work(1))
+    whole = Y.toarray()
+    for place, dim in enumerate(dims):
+        assert found["global"][place] == pytest.approx(rank_left(whole, dim) / Y.nnz)
+        local = sum(rank_left(whole[members], dim) for members in clusters)
+        assert found["equal_rank"][place] == pytest.approx(local / Y.nnz)
+
+
+def test_equal_stored_numbers_are_the_best_that_clusters_can_do_with_them():
+    Y = labels(24, 9, seed=3, share=0.25)
+    clusters = [np.arange(9), np.arange(9, 24)]
+    dims = [1, 2, 4]
+    found = figure1a.left_by_svd(Y, clusters, dims, Work(1))
+    whole = Y.toarray()
+    known = [whole[members][:, whole[members].any(axis=0)] for members in clusters]
+    used = int(whole.any(axis=0).sum())
+    for place, dim in enumerate(dims):
+        budget = dim * (24 + used)
+        best = min(
+            rank_left(known[0], one) + rank_left(known[1], other)
+            for one in range(10)
+            for other in range(10)
+            if one * sum(known[0].shape) + other * sum(known[1].shape) <= budget
+        )
+        # By gain a number, one after the other: at most one direction short of the best.
+        largest = max(np.linalg.svd(matrix, compute_uv=False)[0] ** 2 for matrix in known)
+        assert best / Y.nnz - 1e-9 <= found["equal_stored"][place] <= (best + largest) / Y.nnz
+
+
+def test_one_cluster_of_all_points_is_the_global_svd():
+    Y = labels(30, 10, seed=4)
+    found = figure1a.left_by_svd(Y, [np.arange(30)], [1, 4, 8], Work(1))
+    np.testing.assert_allclose(found["equal_rank"], found["global"])
+    np.testing.assert_allclose(found["equal_stored"], found["global"])
+
+
+def test_x1s_error_is_that_of_its_embeddings_on_the_pairs_of_neighbours():
+    Y = labels(60, 20, seed=5)
+    clusters = [np.arange(35), np.arange(35, 60)]
+    settings = {"label_similarity": "inner", "svp_neighbours": 8, "svp_step": 1.0, "svp_max_iter": 6, "svp_tol": 0.0}
+    (found,) = figure1a.left_by_x1(Y, clusters, [4], settings, Work(1))
+    left = whole = 0.0
+    for members in clusters:
+        graph = neighbour_graph(Y[members], 8, similarity="inner")
+        points = svp(graph, 4, step=1.0, max_iter=6, tol=0.0).points.astype(np.float64)
+        products, on_pairs = Y[members] @ Y[members].T, graph.toarray() > 0
+        assert (graph.toarray()[on_pairs] == products.toarray()[on_pairs]).all()
+        left += float((np.where(on_pairs, products.toarray() - points @ points.T, 0) ** 2).sum())
+        whole += float((products.toarray()[on_pairs] ** 2).sum())
+    assert found == pytest.approx(left / whole, rel=1e-3)
+
+
+def test_dimensions_are_the_papers_where_there_are_labels_enough():
+    assert figure1a.dimensions(600, (0.1,)) == [100, 200, 300, 400, 500]
+    assert figure1a.dimensions(159, (0.1, 0.8)) == [16, 127]
+
+
+def test_figure_1a_on_toy_data(toy_data):
+    results = measured(figure1a.EXPERIMENT, Plan(quick=True))
+    blocks = figure1a.EXPERIMENT.report(results)
+    check_blocks(blocks)
+    plot = blocks[0]
+    assert [len(series.y) for series in plot.series] == [4] * 4
+    for series in plot.series[:3]:
+        assert list(series.y) == sorted(series.y, reverse=True), "more dimensions leave less"
+    everywhere, local = plot.series[0].y, plot.series[1].y
+    assert all(inside <= outside + 1e-9 for inside, outside in zip(local, everywhere, strict=True))
+
+
+# ---- Figure 1 (b)
+
+
+def test_documents_of_each_label_and_the_share_of_rare_ones():
+    counts = [50, 20, 7, 5, 4, 4, 1, 0, 0]
+    Y = np.zeros((50, 9), np.float32)
+    for label, count in enumerate(counts):
+        Y[:count, label] = 1
+    found = figure1b.frequencies(csr_matrix(Y))
+    assert (found["labels"], found["unseen"], found["rare"]) == (9, 2, 3)
+    assert found["ranks"] == [1, 2, 3, 4, 5, 6, 7]
+    assert found["documents"] == counts[:7]
+
+
+def test_many_labels_are_thinned_out_evenly_on_the_logarithmic_axis():
+    Y = labels(100, 5000, seed=6)
+    found = figure1b.frequencies(Y)
+    assert len(found["ranks"]) == len(found["documents"]) <= figure1b.DRAWN
+    assert found["ranks"][0] == 1
+    assert found["ranks"][-1] == 5000 - found["unseen"]
+    counts = np.sort(np.bincount(Y.indices, minlength=5000))[::-1]
+    assert found["documents"] == counts[np.array(found["ranks"]) - 1].tolist()
+
+
+def test_figure_1b_on_toy_data(toy_data, parts):
+    results = measured(figure1b.EXPERIMENT, Plan(quick=True))
+    plot, table = figure1b.EXPERIMENT.report(results)
+    check_blocks([plot, table])
+    share = table.rows[0][-1].value
+    assert share == pytest.approx(100 * (np.bincount(parts.Y.indices, minlength=40) < 5).mean())
+
+
+# ---- smaller ensembles inside a trained one
+
+LEARNED = {"n_clusters": 2, "random_state": 3, "n_jobs": 1}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda count: X1Classifier(
+            n_learners=count, embedding_dim=10, svp_neighbours=20, vote_neighbours=10, feature_share=0.0, **LEARNED
+        ),
+        lambda count: LocalLEMLClassifier(n_learners=count, **LEARNED),
+        lambda count: FastXMLClassifier(trees=count, random_state=3, n_jobs=1),
+    ],
+    ids=["x1", "local_leml", "fastxml"],
+)
+def test_the_first_learners_are_what_training_them_alone_gives(make, parts):
+    whole = make(4).fit(parts.X, parts.Y).model_
+    sizes = []
+    for count in (1, 3, 4):
+        part, alone = learners.first(whole, count), make(count).fit(parts.X, parts.Y).model_
+        found, wanted = part.predict_topk(parts.X_test, 5), alone.predict_topk(parts.X_test, 5)
+        assert (found[0] == wanted[0]).all()
+        np.testing.assert_allclose(found[1], wanted[1], atol=1e-6)
+        assert learners.size_of(part) == learners.size_of(alone)
+        sizes.append(learners.size_of(part))
+    assert sizes == sorted(set(sizes)), "more learners take more room"
+
+
+def test_clusters_are_the_papers_and_at_least_some():
+    assert learners.clusters_for(3000) == learners.FEWEST_CLUSTERS
+    assert learners.clusters_for(99_003) == 16
+
+
+# ---- Figure 1 (c) and Figure 2
+
+
+def test_both_methods_of_figure_1c_have_the_same_clusters(parts):
+    cells = [Cell("figure1c", "debian", method, 1, (("clusters", 4),)) for method in figure1c.METHODS]
+    learned = []
+    for cell in cells:
+        settings = {**figure1c.EXPERIMENT.settings(cell), "random_state": cell.seed, "n_jobs": 1}
+        kind = X1Classifier if cell.method == "x1" else LocalLEMLClassifier
+        learned.append(kind(**settings).fit(parts.X, parts.Y).model_.learners)
+    (x1,), (local,) = learned
+    np.testing.assert_array_equal(x1.centroids, local.centroids)
+    assert x1.centroids.shape[1] == 4
+
+
+def test_figure_1c_on_toy_data(toy_data, monkeypatch):
+    monkeypatch.setattr(figure1c, "QUICK_CLUSTERS", (1, 2, 4))
+    results = measured(figure1c.EXPERIMENT, Plan(quick=True))
+    blocks = figure1c.EXPERIMENT.report(results)
+    check_blocks(blocks)
+    assert [series.label for series in blocks[0].series] == ["X1", "LocalLEML"]
+    assert list(blocks[0].series[0].x) == [1, 2, 4]
+    assert all(0 < value <= 100 for series in blocks[0].series for value in series.y)
+
+
+def test_figure_2_on_toy_data(toy_data, monkeypatch):
+    monkeypatch.setattr(figure2, "COUNTS", {"x1": (1, 2), "local_leml": (1, 2), "fastxml": (1, 3)})
+    results = measured(figure2.EXPERIMENT, Plan(quick=True))
+    blocks = figure2.EXPERIMENT.report(results)
+    check_blocks(blocks)
+    assert sum(isinstance(block, Figure) for block in blocks) == 6
+    for cell, found in results.items():
+        assert found["learners"] == list(figure2.COUNTS[cell.method])
+        assert found["bytes"] == sorted(set(found["bytes"]))
+        assert found["P@1"][0] > 0
+    assert {found["n_clusters"] for found in results.values()} == {learners.FEWEST_CLUSTERS, None}
+
+
+def test_only_methods_that_are_wanted_are_measured():
+    plan = Plan(quick=True, methods=("fastxml",))
+    assert {cell.method for cell in figure2.EXPERIMENT.cells(plan)} == {"fastxml"}
+    assert figure1c.EXPERIMENT.cells(plan) == []
+    assert claims.EXPERIMENT.cells(plan) == []
+
+
+@pytest.mark.parametrize("experiment", [figure1a, figure1b, figure1c, figure2, claims])
+def test_nothing_measured_gives_no_section(experiment):
+    assert experiment.EXPERIMENT.report(Results({}, Plan())) == []
+
+
+# ---- claims
+
+
+def ensemble(seed, method, values, data="bibtex"):
+    counts = {"x1": range(1, 11), "local_leml": range(1, 11), "fastxml": (1, 50)}[method]
+    cell = Cell("figure2", data, method, seed)
+    found = {"learners": list(counts), "P@1": list(values), "bytes": [1] * len(values), "n_clusters": 5}
+    return cell, Record(cell, found)
+
+
+def row(experiment, method, seed=0, data="bibtex", options=(), **found):
+    cell = Cell(experiment, data, method, seed, options)
+    return cell, Record(cell, found)
+
+
+def bands(tail, head):
+    return {"0-5": {"R@5": tail, "pairs": 10.0}, "6-20": {"R@5": head, "pairs": 10.0}, "21+": {"R@5": 0, "pairs": 0.0}}
+
+
+def as_claimed(sign=1):
+    """Return results that agree with every claim, or with none."""
+    lead = 12 * sign
+    rising = [40, 45, 47, 48, 49, 49.2, 49.3, 49.4, 49.5, 49.6] if sign > 0 else [40, *range(41, 46), 50, 55, 60, 65]
+    records = [
+        ensemble(0, "x1", rising),
+        ensemble(0, "local_leml", [value - lead for value in rising]),
+        ensemble(0, "fastxml", [20, 44 if sign > 0 else 60]),
+        row("table1", "x1", P=1, **{"P@1": 50.0}),
+        row("table1", "leml", **{"P@1": 50.0 - lead}),
+        row("table1", "fastxml", **{"P@1": 50.0 - lead}),
+    ]
+    for seed in range(2):
+        records += [
+            row("table3", "x1", seed, bands=bands(20 + lead, 41), **{"P@1": 60.0 + seed}),
+            row("table3", "leml", seed, bands=bands(20, 40), **{"P@1": 60.0 + seed - lead}),
+            row("table3", "wsabie", seed, **{"P@1": 60.0 + seed - lead}),
+        ]
+    for clusters, value in ((1, 50.0), (8, 55.0), (64, 55.0 - lead)):
+        records.append(row("figure1c", "local_leml", options=(("clusters", clusters),), **{"P@1": value}))
+    shares = [0.2, 0.1] if sign > 0 else [0.95, 0.9]
+    svd = {"global": [0.9, 0.8], "equal_rank": [0.5, 0.4], "equal_stored": [0.6, 0.5]}
+    records.append(row("figure1a", "svd", dimensions=[10, 20], clusters=5, **svd))
+    records.append(row("figure1a", "x1", dimensions=[10, 20], clusters=5, x1=shares))
+    order = ("fastxml", "x1", "leml") if sign > 0 else ("leml", "x1", "fastxml")
+    for place, method in enumerate(order):
+        records.append(row("timings", method, predict_ms_alone=1.0 + place, predict_ms_a_point=0.1 + place))
+    for clusters, size in ((1, 1000), (2, 500), (4, 250), (8, 125)):
+        time = 0.1 + 0.001 * size if sign > 0 else 1.0 - 0.0001 * size + (size == 500)
+        found = {"points_searched": size, "predict_ms_alone": time, "predict_ms_a_point": time}
+        records.append(row("timings", "x1", options=(("clusters", clusters),), **found))
+    return Results(dict(records), Plan())
+
+
+def answers(results):
+    table = next(block for block in claims.EXPERIMENT.report(results) if isinstance(block, Table))
+    return {(entry[0], entry[1]): entry[3] for entry in table.rows}
+
+
+def test_claims_that_hold_are_said_to_hold():
+    found = answers(as_claimed())
+    assert {claim for claim, _ in found} == {claim.statement for claim in claims.CLAIMS}
+    assert set(found.values()) == {"yes"}
+    blocks = claims.EXPERIMENT.report(as_claimed())
+    check_blocks(blocks)
+    assert not any("disagrees" in block.title for block in blocks if isinstance(block, Text))
+
+
+def test_claims_that_fail_are_said_to_fail():
+    found = answers(as_claimed(-1))
+    assert set(found.values()) == {"no"}, {claim: answer for claim, answer in found.items() if answer != "no"}
+    table, _, against = claims.EXPERIMENT.report(as_claimed(-1))
+    assert len(against.paragraphs) == len(table.rows)
+    assert "WSABIE" in " ".join(against.paragraphs)
+    assert "not so at L̂" in " ".join(against.paragraphs)  # where an order fails is said
+
+
+def test_what_was_not_measured_is_said_to_be_so():
+    only = as_claimed().select("figure1a")
+    found = answers(only)
+    assert found["X1's own error is smaller than that of a global SVD", "BibTeX"] == "yes"
+    assert sum(answer == "–" for answer in found.values()) == len(claims.CLAIMS) - 1
+
+
+def test_second_on_delicious_is_as_claimed():
+    records = dict(
+        row("table3", method, data="delicious", **{"P@1": value})
+        for method, value in (("x1", 68.0), ("fastxml", 69.0), ("leml", 65.0), ("x1-preset", 70.0))
+    )
+    statement = "X1 is the most accurate on each small set, and second on Delicious"
+    assert answers(Results(records, Plan()))[statement, "Delicious"] == "yes"
+
+
+def test_differences_are_taken_run_by_run():
+    # Splits differ by far more than the two methods do; the pairs tell.
+    values = {"x1": (50.0, 60.0, 70.0), "leml": (49.0, 58.9, 69.1)}
+    records = dict(row("table3", m, seed, **{"P@1": v}) for m, found in values.items() for seed, v in enumerate(found))
+    records |= dict([row("table3", "x1", 7, **{"P@1": 0.0})])  # a run that only one of them has
+    lead = leads.difference(Results(records, Plan()), "x1", "leml")
+    assert lead.mean == pytest.approx(1.0)
+    assert lead.deviation == pytest.approx(0.1)
+    assert lead.runs == 3
+    assert leads.leads(lead) is True
+
+
+@pytest.mark.parametrize(
+    ("summary", "answer"),
+    [
+        (Summary(1.0, None, 1), True),
+        (Summary(-1.0, None, 1), False),
+        (Summary(0.0, None, 1), None),
+        (Summary(0.5, 1.0, 4), None),
+        (Summary(0.5, 1.0, 100), True),
+        (Summary(-3.0, 1.0, 2), False),
+    ],
+)
+def test_a_lead_must_be_larger_than_chance(summary, answer):
+    assert leads.leads(summary) is answer

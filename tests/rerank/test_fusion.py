@@ -1,0 +1,314 @@
+"""The mixture: a logistic regression in hat functions, held against one that is written out in dense arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from kernel_helpers import UNTOUCHED, frozen, outside, quick, ranges, seeds
+from neartag.rerank import fusion as module
+from neartag.rerank import fusion_kernels as mixture_kernels
+from neartag.rerank.candidates import SIMILARITY, VOTE, Candidates
+from neartag.rerank.fusion import PENALTY, Mixture, terms
+
+
+def basis(parts, fine, coarse):
+    """Return the share that each candidate has in each height (m, terms): hats of a part, and products of two hats."""
+    count = parts.shape[1]
+
+    def hats(values, knots):
+        return np.stack([np.interp(values, knots, one) for one in np.eye(len(knots))], axis=1)  # (m, knots)
+
+    single = [hats(parts[:, j], fine[j]) for j in range(count)]
+    last = hats(parts[:, -1], coarse[-1])
+    double = [
+        (hats(parts[:, j], coarse[j])[:, :, None] * last[:, None]).reshape(len(parts), -1) for j in range(count - 1)
+    ]
+    return np.hstack(single + double)
+
+
+def made(seed, m=300, count=5, knots=(8, 4)):
+    """Return parts, whether each candidate is right, rising knots of two kinds, and heights."""
+    random = np.random.default_rng(seed)
+    parts = random.standard_normal((m, count)).astype(np.float32)
+    right = random.random(m) < 1 / (1 + np.exp(-parts.sum(axis=1)))
+    fine, coarse = (np.sort(random.standard_normal((count, number)), axis=1) for number in knots)
+    return parts, right, fine, coarse, random.standard_normal(terms(fine, coarse) + 1)
+
+
+def loss_of(design, right, weights):
+    """Return the summed logistic loss, the penalty included."""
+    odds = design @ weights[:-1] + weights[-1]
+    return np.logaddexp(0, np.where(right, -odds, odds)).sum() + PENALTY / 2 * (weights[:-1] ** 2).sum()
+
+
+def gradient_of(design, right, weights):
+    odds = design @ weights[:-1] + weights[-1]
+    return design.T @ (1 / (1 + np.exp(-odds)) - right) + PENALTY * weights[:-1]
+
+
+# ---- log-odds
+
+
+@quick
+@given(rows=ranges(), seed=seeds, count=st.integers(2, 5), knots=st.tuples(st.integers(2, 9), st.integers(2, 5)))
+def test_log_odds_are_a_product_with_the_basis(rows, seed, count, knots):
+    m, start, stop = rows
+    parts, _, fine, coarse, weights = made(seed, m, count, knots)
+    design = basis(parts, fine, coarse)
+    assert design.shape[1] == len(weights) - 1
+    out = np.full(m, UNTOUCHED)
+    mixture_kernels.mixed(*frozen(parts, *Mixture(fine, coarse, weights).folded), out, start, stop)
+    np.testing.assert_allclose(out[start:stop], (design @ weights[:-1] + weights[-1])[start:stop], atol=1e-6)
+    assert (outside(out, start, stop) == UNTOUCHED).all()
+
+
+def test_knots_that_fall_together_are_one():
+    parts, _, fine, coarse, weights = made(3)
+    fine, coarse = np.sort(fine, axis=1), coarse.copy()
+    coarse[:, [0, -1]] = fine[:, [0, -1]]  # the same smallest and largest value, as of the same candidates
+    coarse = np.sort(coarse, axis=1)
+    found = Mixture(fine, coarse, weights)
+    assert np.isinf(found.folded[0]).sum(axis=1).min() >= 2
+    np.testing.assert_allclose(
+        found.log_odds(parts), basis(parts, fine, coarse) @ weights[:-1] + weights[-1], atol=1e-6
+    )
+
+
+def test_beyond_the_last_knot_nothing_changes():
+    *_, fine, coarse, weights = made(1)
+    mixture = Mixture(fine, coarse, weights)
+    for side in (-1, 1):
+        far = mixture.log_odds(np.full((2, 5), side * np.array([[1e3], [1e9]]), np.float32))
+        assert far[0] == far[1]
+    at_knots = np.array([fine[:, 3]], np.float32)
+    np.testing.assert_allclose(
+        mixture.log_odds(at_knots), basis(at_knots, fine, coarse) @ weights[:-1] + weights[-1], atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_rows_and_none(threads):
+    parts, _, fine, coarse, weights = made(2, 5000)
+    mixture = Mixture(fine, coarse, weights)
+    wanted = basis(parts, fine, coarse) @ weights[:-1] + weights[-1]
+    np.testing.assert_allclose(mixture.log_odds(parts, threads), wanted, atol=1e-5)
+    assert mixture.log_odds(parts[:0], threads).shape == (0,)
+
+
+# ---- gradient and Hessian
+
+
+def sums_of(parts, right, fine, coarse, weights, start=0, stop=None):
+    count = len(weights)
+    gradient, hessian = np.zeros(count), np.zeros((count, count))
+    stop = len(parts) if stop is None else stop
+    mixture_kernels.normal_equations(*frozen(parts, right, fine, coarse, weights), gradient, hessian, start, stop)
+    return gradient, hessian
+
+
+@quick
+@given(rows=ranges(), seed=seeds, count=st.integers(2, 5))
+def test_gradient_and_hessian_are_those_of_the_dense_loss(rows, seed, count):
+    m, start, stop = rows
+    parts, right, fine, coarse, weights = made(seed, m, count)
+    gradient, hessian = sums_of(parts, right, fine, coarse, weights, start, stop)
+    design, right = basis(parts, fine, coarse)[start:stop], right[start:stop]
+    chance = 1 / (1 + np.exp(-(design @ weights[:-1] + weights[-1])))
+    np.testing.assert_allclose(gradient[:-1], design.T @ (chance - right), atol=1e-6)
+    whole = design.T @ (design * (chance * (1 - chance))[:, None])
+    np.testing.assert_allclose(hessian[:-1, :-1], np.tril(whole), atol=1e-6)
+    without_penalty = loss_of(design, right, weights) - PENALTY / 2 * (weights[:-1] ** 2).sum()
+    np.testing.assert_allclose(gradient[-1], without_penalty, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5000])
+def test_a_part_of_the_candidates_is_no_pattern(count):
+    part = module.a_part(count, 4)
+    assert (np.diff(part) > 0).all()
+    assert (part < count).all()
+    if count == 5000:
+        assert 0.2 < len(part) / count < 0.3
+        assert np.bincount(part % 4, minlength=4).min() > 0.2 * len(part)
+
+
+def test_the_gradient_alone():
+    parts, right, fine, coarse, weights = made(4)
+    gradient, none = np.zeros(len(weights)), np.zeros((0, len(weights)))
+    mixture_kernels.normal_equations(*frozen(parts, right, fine, coarse, weights), gradient, none, 0, len(parts))
+    np.testing.assert_array_equal(gradient, sums_of(parts, right, fine, coarse, weights)[0])
+
+
+def test_gradient_and_hessian_are_differences_of_the_kernels_own_loss():
+    parts, right, fine, coarse, weights = made(3, 200, 3, (4, 3))
+    gradient, hessian = sums_of(parts, right, fine, coarse, weights)
+    step = 1e-5
+    for term in range(len(weights) - 1):
+        ahead, behind = weights.copy(), weights.copy()
+        ahead[term] += step
+        behind[term] -= step
+        more, less = (sums_of(parts, right, fine, coarse, each)[0] for each in (ahead, behind))
+        np.testing.assert_allclose((more[-1] - less[-1]) / (2 * step), gradient[term], rtol=1e-5, atol=1e-5)
+        slope = (more[:-1] - less[:-1]) / (2 * step)
+        np.testing.assert_allclose(slope[: term + 1], hessian[term, : term + 1], rtol=1e-4, atol=1e-5)
+
+
+def test_the_loss_of_what_is_all_but_certain_is_finite():
+    parts, right, fine, coarse, weights = made(4)
+    gradient, hessian = sums_of(parts, right, fine, coarse, 1e6 * weights)
+    assert np.isfinite(gradient).all()
+    assert np.isfinite(hessian).all()
+
+
+# ---- the fit
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_newton_reaches_the_optimum(seed, monkeypatch):
+    monkeypatch.setattr(module, "SETTLED", 0.0)
+    monkeypatch.setattr(module, "STEPS", 100)
+    parts, right, *_ = made(seed, 2000)
+    found = Mixture.fit(parts, right)
+    design = basis(parts, found.fine, found.coarse)
+    assert np.abs(gradient_of(design, right, found.weights)).max() < 1e-5
+    assert found.loss == pytest.approx(loss_of(design, right, found.weights) / 2000)
+    # A solver that knows nothing of ours ends at the same loss.
+    other = minimize(
+        lambda heights: loss_of(design, right, np.append(heights, found.weights[-1])),
+        np.zeros(design.shape[1]),
+        jac=lambda heights: gradient_of(design, right, np.append(heights, found.weights[-1])),
+        method="L-BFGS-B",
+        options={"maxiter": 5000, "gtol": 1e-6, "ftol": 1e-15},
+    )
+    assert other.fun / 2000 == pytest.approx(found.loss, rel=1e-6)
+
+
+def test_where_it_ends_by_default_is_near_the_optimum(monkeypatch):
+    parts, right, *_ = made(4, 3000)
+    usual = Mixture.fit(parts, right)
+    monkeypatch.setattr(module, "SETTLED", 0.0)
+    monkeypatch.setattr(module, "STEPS", 100)
+    assert usual.loss <= 1.001 * Mixture.fit(parts, right).loss
+
+
+def test_from_another_mixture_it_goes_on_to_the_same_optimum(monkeypatch):
+    monkeypatch.setattr(module, "SETTLED", 0.0)
+    monkeypatch.setattr(module, "STEPS", 100)
+    parts, right, *_ = made(5, 1000)
+    first = Mixture.fit(parts, right)
+    before = first.weights.copy()
+    again = Mixture.fit(parts, right, start=first)
+    np.testing.assert_allclose(again.weights, first.weights, atol=1e-5)
+    half = Mixture.fit(parts[:500], right[:500], start=first)
+    design = basis(parts[:500], first.fine, first.coarse)
+    assert np.abs(gradient_of(design, right[:500], half.weights)).max() < 1e-5
+    assert np.array_equal(first.weights, before), "what it starts from is left as it was"
+
+
+def test_the_same_bytes_whatever_the_threads():
+    parts, right, *_ = made(6, 20_000)
+    one, two, again = (Mixture.fit(parts, right, threads) for threads in (1, 2, 1))
+    assert one.weights.tobytes() == two.weights.tobytes() == again.weights.tobytes()
+    assert one.fine.tobytes() == two.fine.tobytes()
+
+
+ODD = {
+    "none": (0, 0.5),
+    "one": (1, 0.5),
+    "all right": (40, 2),
+    "all wrong": (40, -1),
+    "one right of many": (2000, None),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+@pytest.mark.parametrize("constant", [False, True])
+def test_odd_sets(case, constant):
+    count, chance = ODD[case]
+    random = np.random.default_rng(7)
+    parts = np.full((count, 5), 2.5, np.float32) if constant else random.standard_normal((count, 5)).astype(np.float32)
+    right = np.arange(count) == 3 if chance is None else random.random(count) < chance
+    found = Mixture.fit(parts, right)
+    for knots in (found.fine, found.coarse):
+        assert np.isfinite(knots).all()
+        assert (np.diff(knots, axis=1) > 0).all()
+    assert np.isfinite(found.weights).all()
+    asked = np.vstack([parts, random.standard_normal((20, 5))]).astype(np.float32)
+    odds = found.log_odds(asked)
+    assert np.isfinite(odds).all()
+    if case == "all right":
+        assert (odds[:40] > 4).all()
+    if case in ("all wrong", "one right of many"):
+        assert np.median(odds) < -4
+
+
+def test_knots_are_quantiles_of_right_and_wrong_alike():
+    # Few are right, and all that matters lies where they are.
+    random = np.random.default_rng(8)
+    right = np.arange(5000) < 100
+    parts = np.where(right[:, None], random.normal(5, 1, (5000, 2)), random.normal(-5, 1, (5000, 2))).astype(np.float32)
+    found = Mixture.fit(parts, right)
+    for knots in (found.fine, found.coarse):
+        assert ((knots > 0).sum(axis=1) == knots.shape[1] // 2).all()
+    odds = found.log_odds(np.array([[5, 5], [-5, -5]], np.float32))
+    assert odds[0] > 3
+    assert odds[1] < -3
+
+
+def world(m, seed):
+    """Return parts, what is right, and the true chance: what a margin is worth depends on the frequency."""
+    random = np.random.default_rng(seed)
+    parts = random.standard_normal((m, 5)).astype(np.float32)
+    frequency = parts[:, 4]
+    odds = (
+        -1 + (1.5 + frequency) * parts[:, 0] + np.maximum(parts[:, 1], 0) - 0.5 * np.abs(parts[:, 2]) + 0.3 * frequency
+    )
+    chance = 1 / (1 + np.exp(-odds))
+    return parts, random.random(m) < chance, chance
+
+
+def test_what_it_gives_are_probabilities():
+    parts, right, _ = world(20_000, 9)
+    mixture = Mixture.fit(parts, right)
+    others, truth, chance = world(20_000, 10)
+    told = 1 / (1 + np.exp(-mixture.log_odds(others)))
+    order = np.argsort(told)
+    for tenth in np.array_split(order, 10):
+        spread = np.sqrt((told[tenth] * (1 - told[tenth])).sum()) / len(tenth)
+        assert abs(told[tenth].mean() - truth[tenth].mean()) < 4 * spread + 0.01
+    # Point by point too, the interaction included: nearly as good as who knows the truth.
+    entropy = -(np.log(np.where(truth, chance, 1 - chance))).mean()
+    assert -(np.log(np.where(truth, told, 1 - told))).mean() < 1.02 * entropy
+    assert np.abs(told - chance).mean() < 0.03
+
+
+def test_a_few_thousand_suffice():
+    parts, right, _ = world(3000, 11)
+    told = 1 / (1 + np.exp(-Mixture.fit(parts, right).log_odds(world(20_000, 12)[0])))
+    _, truth, chance = world(20_000, 12)
+    entropy = -(np.log(np.where(truth, chance, 1 - chance))).mean()
+    assert -(np.log(np.where(truth, told, 1 - told))).mean() < 1.05 * entropy
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_probabilities_of_candidates_are_those_of_their_written_parts(later):
+    random = np.random.default_rng(5)
+    labels = random.integers(-1, 6, (30, 8)).astype(np.int32)
+    told = random.random((30, 8, 3)).astype(np.float32) * (random.random((30, 8, 3)) < 0.7)
+    told[:, :, 2] -= 0.1  # a mean may speak against a label
+    margins, frequency = random.standard_normal((30, 8)).astype(np.float32), random.integers(1, 50, 6)
+    found = Candidates(labels, told.astype(np.float32))
+    described = found.described(margins, frequency)
+    without = np.zeros(6, bool)
+    if later:
+        without[4] = True
+        described[labels[labels >= 0] == 4, 3] = -0.5
+    mixture = Mixture.fit(described, random.random(len(described)) < 0.3)
+    out = np.empty((30, 8))
+    arguments = *frozen(found.labels, found.parts, margins, frequency, without), -0.5, VOTE, SIMILARITY
+    mixture_kernels.probabilities(*arguments, *frozen(*mixture.folded), out, 0, 30)
+    assert (out[labels < 0] == -1).all()
+    np.testing.assert_allclose(out[labels >= 0], 1 / (1 + np.exp(-mixture.log_odds(described))), atol=1e-5)

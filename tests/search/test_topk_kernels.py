@@ -1,0 +1,214 @@
+"""The kernels of prediction against the plain lines that they equal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+
+from kernel_helpers import UNTOUCHED, frozen, outside, parts, random_csr, random_labels, ranges, seeds
+from neartag.data.synthetic import make
+from neartag.linalg import topk_kernels as search_kernels
+from neartag.search import cell_kernels, vote_kernels
+from neartag.search import inverted_index_kernels as list_kernels
+
+
+@given(ranges(), st.integers(0, 9), st.integers(1, 12), st.booleans(), seeds)
+@settings(max_examples=150)
+def test_row_top(rows, columns, wanted, ties, seed):
+    n, start, stop = rows
+    random = np.random.default_rng(seed)
+    table = random.choice([-np.inf, -1, 0, 0.5, 1], (n, columns)) if ties else random.standard_normal((n, columns))
+    table = table.astype(np.float32)
+    ids, values = np.full((n, wanted), -7, np.int32), np.full((n, wanted), UNTOUCHED, np.float32)
+    search_kernels.row_top(*frozen(table), 0, ids, values, start, stop)
+    for row in range(start, stop):
+        order = np.argsort(-table[row], kind="stable")[:wanted]  # ties to the lower column
+        assert ids[row].tolist() == [*order, *[-1] * (wanted - len(order))]
+        assert values[row].tolist() == [*table[row, order], *[-np.inf] * (wanted - len(order))]
+    assert (outside(ids, start, stop) == -7).all()
+    assert (outside(values, start, stop) == UNTOUCHED).all()
+
+
+def brute_vote(labels, voters, weights, frequency, wanted):
+    """Return the labels and scores of one point by the obvious loop."""
+    score = {}
+    for voter, weight in zip(voters, weights, strict=True):
+        if voter >= 0 and weight > 0:
+            for label in labels.indices[labels.indptr[voter] : labels.indptr[voter + 1]]:
+                score[int(label)] = score.get(int(label), 0.0) + float(weight)
+    best = sorted(score, key=lambda label: (-score[label], -frequency[label], label))[:wanted]
+    missing = wanted - len(best)
+    return [*best, *[-1] * missing], [*(score[label] for label in best), *[0.0] * missing]
+
+
+@given(ranges(), st.integers(1, 9), st.integers(0, 6), st.integers(1, 11), st.booleans(), seeds)
+@settings(max_examples=150)
+def test_vote_top(rows, n_labels, n_voters, wanted, ties, seed):
+    m, start, stop = rows
+    random = np.random.default_rng(seed)
+    labels = random_labels(random, 8, n_labels)
+    voters = random.integers(-1, 8, (m, n_voters)).astype(np.int32)
+    weights = random.choice([0.0, 0.25, 0.5], (m, n_voters)) if ties else random.random((m, n_voters))
+    frequency = random.integers(0, 3, n_labels)  # equal ones too, so that the id decides
+    ids, scores = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED)
+    arguments = (*parts(labels)[:2], *frozen(voters, weights, frequency))
+    sums, touched = np.zeros(n_labels), np.empty(n_labels, np.int32)
+    vote_kernels.vote_top(*arguments, sums, touched, ids, scores, start, stop)
+    assert not sums.any(), "left as it was found"
+    for row in range(start, stop):
+        best, sums = brute_vote(labels, voters[row], weights[row], frequency, wanted)
+        assert ids[row].tolist() == best
+        assert scores[row].tolist() == sums  # the same sums in the same order: equal to the last bit
+    assert (outside(ids, start, stop) == -7).all()
+    assert (outside(scores, start, stop) == UNTOUCHED).all()
+
+
+def sparse_top(Q, P, skip, candidates, ids, values, start, stop):
+    n, d = P.shape
+    score, touched, query = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
+    matrices = *parts(Q), *parts(csr_matrix(P.T.tocsr())), *parts(P)
+    list_kernels.sparse_top(*matrices, skip, candidates, score, touched, query, ids, values, start, stop)
+    assert not score.any(), "left as they were found"
+    assert not query.any(), "left as they were found"
+
+
+# Few rows are all looked at, of many only those that share a feature: both ways must give the same.
+@given(ranges(), st.integers(1, 8), st.integers(1, 12) | st.integers(80, 120), st.integers(1, 14), st.booleans(), seeds)
+@settings(max_examples=200)
+def test_sparse_top(rows, width, n, wanted, ties, seed):
+    m, start, stop = rows
+    random = np.random.default_rng(seed)
+    Q, P = random_csr(random, m, width, 3), random_csr(random, n, width, 3)
+    if n > 12:
+        P = csr_matrix(P.multiply(random.random((n, 1)) < 0.1))  # most rows share nothing
+    if ties:
+        Q.data[:], P.data[:] = 1, random.choice([-1, 1], P.nnz)
+    ids, values = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED, np.float32)
+    sparse_top(Q, P, 0.0, wanted, ids, values, start, stop)
+    products = Q.toarray() @ P.toarray().T
+    for row in range(start, stop):
+        found = ids[row][ids[row] >= 0]
+        may = np.flatnonzero(products[row])
+        assert len(found) == len(set(found)) == min(wanted, len(may))
+        assert set(found) <= set(may)
+        best = sorted(may, key=lambda j: (-products[row, j], j))[:wanted]  # ties to the lower row
+        if ties:
+            assert found.tolist() == best
+        np.testing.assert_allclose(values[row][: len(best)], products[row, best], rtol=0, atol=1e-5)
+        np.testing.assert_allclose(values[row][: len(best)], products[row, found], rtol=0, atol=1e-5)
+        assert (ids[row][len(best) :] == -1).all()
+        assert (values[row][len(best) :] == -np.inf).all()
+    assert (outside(ids, start, stop) == -7).all()
+    assert (outside(values, start, stop) == UNTOUCHED).all()
+
+
+@given(ranges(), st.integers(1, 6), st.integers(1, 12), st.integers(1, 9), st.integers(0, 8), seeds)
+@settings(max_examples=150)
+def test_listed_top(rows, width, n, wanted, many, seed):
+    m, start, stop = rows
+    random = np.random.default_rng(seed)
+    Q, P = random_csr(random, m, width), random_csr(random, n, width)
+    listed = np.array([random.permutation(np.arange(-4, n))[:many] for _ in range(m)]).reshape(m, -1)
+    listed = np.maximum(listed, -1).astype(np.int32)
+    ids, values = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED, np.float32)
+    query = np.zeros(width, np.float32)
+    list_kernels.listed_top(*parts(Q), *parts(P), *frozen(listed), query, ids, values, start, stop)
+    assert not query.any(), "left as it was found"
+    table = (Q @ P.T).toarray()
+    for row in range(start, stop):
+        there = [point for point in listed[row] if point >= 0 and table[row, point] != 0]
+        order = sorted(there, key=lambda point: (-table[row, point], point))[:wanted]
+        np.testing.assert_allclose(values[row, : len(order)], table[row, order], rtol=1e-5)
+        assert set(ids[row, : len(order)].tolist()) <= set(there)
+        assert (ids[row, len(order) :] == -1).all()
+        assert (values[row, len(order) :] == -np.inf).all()
+    assert (outside(ids, start, stop) == -7).all()
+
+
+@given(ranges(), st.integers(1, 300), st.integers(1, 12), st.integers(1, 200), st.booleans(), seeds)
+@settings(max_examples=60)
+def test_row_top_goes_on_where_it_was(rows, columns, wanted, cut, ties, seed):
+    n, start, stop = rows
+    random = np.random.default_rng(seed)
+    table = (random.integers(0, 9, (n, columns)) if ties else random.standard_normal((n, columns))).astype(np.float32)
+    whole = np.empty((n, wanted), np.int32), np.empty((n, wanted), np.float32)
+    search_kernels.row_top(*frozen(table), 0, *whole, start, stop)
+    piecewise = np.empty((n, wanted), np.int32), np.empty((n, wanted), np.float32)
+    for first in range(0, columns, cut):
+        (piece,) = frozen(np.ascontiguousarray(table[:, first : first + cut]))
+        search_kernels.row_top(piece, first, *piecewise, start, stop)
+    for one, other in zip(whole, piecewise, strict=True):
+        assert (one[start:stop] == other[start:stop]).all()
+    for row in range(start, stop):
+        assert (
+            whole[0][row][: min(wanted, columns)].tolist() == np.argsort(-table[row], kind="stable")[:wanted].tolist()
+        )
+
+
+def test_what_is_left_out_of_the_first_look_hardly_changes_who_is_found():
+    rows = make(3100, 4000, 200, 60, 3).X
+    P, Q = rows[:3000], rows[3000:]
+    found = {}
+    for skip in (0.0, 0.3):
+        ids, values = np.empty((100, 10), np.int32), np.empty((100, 10), np.float32)
+        sparse_top(Q, P, skip, 40, ids, values, 0, 100)
+        found[skip] = ids
+        exact = np.take_along_axis((Q @ P.T).toarray(), ids.astype(np.int64), axis=1)
+        np.testing.assert_allclose(values, exact, rtol=1e-5)  # in full, whatever was left out at first
+        assert (np.diff(values, axis=1) <= 0).all()
+    same = np.mean([len(set(one) & set(other)) / 10 for one, other in zip(found[0.0], found[0.3], strict=True)])
+    assert 0.97 < same < 1, "not exact, so something was left out, but nearly"
+
+
+def test_embed_row_and_dense_times_vector():
+    random = np.random.default_rng(0)
+    S = random_csr(random, 5, 12)
+    weights, out = random.standard_normal((12, 7)).astype(np.float32), np.empty(7, np.float32)
+    for row in range(5):
+        search_kernels.embed_row(*parts(S), row, *frozen(weights), out)
+        np.testing.assert_allclose(out, (S @ weights)[row], rtol=0, atol=1e-6)
+    products = np.full(12, UNTOUCHED, np.float32)
+    search_kernels.dense_times_vector(weights, *frozen(out.copy()), products, 2, 9)
+    np.testing.assert_allclose(products[2:9], (weights @ out)[2:9], rtol=0, atol=1e-5)
+    assert (outside(products, 2, 9) == UNTOUCHED).all()
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        search_kernels.row_top,
+        search_kernels.embed_row,
+        search_kernels.dense_times_vector,
+        cell_kernels.cell_top,
+        cell_kernels.cells_top,
+        list_kernels.sparse_top,
+        list_kernels.listed_top,
+        vote_kernels.vote_top,
+    ],
+    ids=lambda kernel: kernel.py_func.__name__,
+)
+def test_kernels_let_other_threads_run(kernel):
+    assert kernel.targetoptions["nogil"]
+
+
+@given(st.integers(20, 120), st.integers(1, 6), st.booleans(), seeds)
+@settings(max_examples=100)
+def test_leaving_features_out_stays_within_bounds(n, wanted, ties, seed):
+    # Stored zeros, features that weigh the same, signs that cancel, all features in most rows.
+    random = np.random.default_rng(seed)
+    P = csr_matrix(random.choice([-1.0, 0.0, 1.0] if ties else [-1.0, 0.5, 2.0], (n, 6)).astype(np.float32))
+    Q = csr_matrix(random.choice([-1.0, 1.0], (8, 6)).astype(np.float32))
+    Q.data[: 6 * 2] = 0  # rows of stored zeros
+    Q.data[6 * 3] = 1e-3
+    ids, values = np.full((8, wanted), -7, np.int32), np.full((8, wanted), UNTOUCHED, np.float32)
+    sparse_top(Q, P, 0.3, wanted, ids, values, 0, 8)
+    products = Q.toarray() @ P.toarray().T
+    assert (ids[:2] == -1).all()
+    for row in range(8):
+        found = ids[row][ids[row] >= 0]
+        assert len(found) == len(set(found))
+        np.testing.assert_allclose(values[row][: len(found)], products[row, found], atol=1e-5)
+        assert (products[row, found] != 0).all()

@@ -1,0 +1,126 @@
+"""The plan of training: who runs alone, how many at once, and what memory allows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from joblib import parallel_config
+
+from neartag.core.errors import ParameterError
+from neartag.core.parameters import parse_bytes
+from neartag.data import synthetic
+from neartag.x1 import schedule
+from neartag.x1.classifier import X1Classifier
+from neartag.x1.parameters import DEFAULTS
+from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
+
+SETTINGS = {**DEFAULTS, "embedding_dim": 50}
+
+
+def test_one_cluster_has_all_threads():
+    assert plan([1000], [1], 4, None) == [Wave([0], 1, 4)]
+
+
+def test_equal_clusters_run_side_by_side():
+    assert plan([10] * 8, [1] * 8, 2, None) == [Wave(list(range(8)), 2, 1)]
+
+
+def test_a_cluster_that_would_leave_cores_idle_runs_alone_first():
+    assert plan([10, 10, 100, 10, 10], [1] * 5, 2, None) == [Wave([2], 1, 2), Wave([0, 1, 3, 4], 2, 1)]
+
+
+def test_a_single_job_takes_them_one_by_one():
+    assert plan([5, 9, 7], [1] * 3, 1, None) == [Wave([1, 2, 0], 1, 1)]
+
+
+def test_memory_bounds_how_many_run_at_once():
+    assert plan([10] * 8, [100] * 8, 4, 450) == [Wave(list(range(8)), 4, 1)]
+    assert plan([10] * 8, [100] * 8, 4, 250) == [Wave(list(range(8)), 2, 2)]
+    assert plan([10] * 8, [100] * 8, 4, 100) == [Wave(list(range(8)), 1, 4)]
+
+
+def test_a_cluster_too_large_for_the_memory_is_refused_with_advice():
+    with pytest.raises(ParameterError, match=r"a cluster of 30 points needs about 300 bytes.*n_clusters to 6 or more"):
+        plan([30, 10], [300, 100], 2, 70)
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=30), st.integers(1, 9), st.integers(1, 5000) | st.none())
+def test_every_task_runs_once_within_the_bounds(sizes, jobs, room):
+    needs = [3 * size for size in sizes]
+    if room is not None and max(needs) > room:
+        with pytest.raises(ParameterError):
+            plan(sizes, needs, jobs, room)
+        return
+    waves = plan(sizes, needs, jobs, room)
+    assert sorted(task for wave in waves for task in wave.tasks) == list(range(len(sizes)))
+    for wave in waves:
+        assert wave.at_once * wave.threads <= jobs
+        if room is not None:
+            assert wave.at_once == 1 or wave.at_once * max(needs[task] for task in wave.tasks) <= room
+
+
+def test_what_a_cluster_needs_grows_with_everything():
+    usual = cluster_bytes(10_000, 400_000, 50_000, SETTINGS)
+    assert cluster_bytes(20_000, 800_000, 50_000, SETTINGS) > usual
+    assert cluster_bytes(10_000, 400_000, 50_000, {**SETTINGS, "svp_neighbours": 300}) > usual
+    assert cluster_bytes(10_000, 400_000, 50_000, {**SETTINGS, "embedding_dim": 600}) > usual
+    assert cluster_bytes(10, 400, 50_000, SETTINGS) < usual / 100
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("4GB", 4 * 2**30), ("500 MB", 500 * 2**20), ("1.5g", 3 * 2**29), ("2GiB", 2**31), ("1000", 1000), (77, 77)],
+)
+def test_sizes(text, wanted):
+    assert parse_bytes(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["", "GB", "-1", "0", "much", "4XB", "nan", "inf", "1e400GB", 0, -3, 1.5, None, True, [1]]
+)
+def test_what_is_no_size(text):
+    with pytest.raises(ParameterError, match="is no number of bytes"):
+        parse_bytes(text)
+
+
+def test_training_obeys_the_limit(monkeypatch):
+    data = synthetic.make(600, 200, 40, 10, 2)
+    settings = {"n_learners": 1, "n_clusters": 4, "embedding_dim": 10, "svp_neighbours": 20, "n_jobs": 2}
+    settings.update(feature_share=0.2, vote_neighbours=20)
+    with pytest.raises(ParameterError, match="max_memory leaves"):
+        X1Classifier(**settings, max_memory="1KB").fit(data.X, data.Y)
+    monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
+    seen: list[int] = []
+    monkeypatch.setattr("neartag.x1.training._parallel", lambda at_once, work: seen.append(at_once) or _run(work))
+    free = X1Classifier(**settings).fit(data.X, data.Y).model_
+    assert max(seen) == 2
+    seen.clear()
+    sizes = [len(cluster.members) for cluster in free.learners[0].clusters]
+    shapes = [(size, int(data.X.nnz / 600 * size), 200, {**DEFAULTS, **settings}) for size in sizes]
+    need = max(cluster_bytes(*shape) for shape in shapes) + sum(kept_bytes(*shape) for shape in shapes)
+    bound = X1Classifier(**settings, max_memory=need).fit(data.X, data.Y).model_
+    assert set(seen) == {1}
+    assert "max_memory" not in bound.settings
+    for one, other in zip(free.learners[0].clusters, bound.learners[0].clusters, strict=True):
+        assert (one.points == other.points).all(), "the same model, however many clusters at once"
+
+
+def _run(work):
+    return [function(*arguments, **keywords) for function, arguments, keywords in work]
+
+
+def test_without_a_limit_there_is_no_bound():
+    assert Machine(2).room() is None
+    assert Machine(2, 10**15).room() > 0
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing", "sequential"])
+def test_every_backend_of_joblib_trains_the_same_model(backend):
+    data = synthetic.make(400, 200, 40, 10, 2)
+    settings = {"n_learners": 2, "n_clusters": 4, "embedding_dim": 10, "svp_neighbours": 20, "n_jobs": 2}
+    wanted = X1Classifier(**settings).fit(data.X, data.Y).predict_topk(data.X, 5)
+    with parallel_config(backend):
+        found = X1Classifier(**settings).fit(data.X, data.Y).predict_topk(data.X, 5)
+    np.testing.assert_allclose(found[1], wanted[1], atol=1e-6)
