@@ -26,13 +26,13 @@ from run import machine
 from neartag import presets
 from neartag.core import threads
 from neartag.core.errors import DataError
-from neartag.core.threads import available_cores, hold, run_ranges, tall_times
+from neartag.core.threads import available_cores, matmul_rows, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
 from neartag.linalg import cholesky as factor
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import as_rows, compact, normalise, own_columns, select_columns
+from neartag.linalg.rows import as_rows, compact, normalise, select_columns, used_columns
 from neartag.search.exact import QUERIES, nearest
-from neartag.search.inverted_index import CANDIDATES, SKIP, FeatureIndex
+from neartag.search.inverted_index import CANDIDATES, PRUNE, FeatureIndex
 from neartag.search.weights import voter_weights
 from neartag.x1 import kmeans as partition
 from neartag.x1 import label_graph as neighbours
@@ -175,7 +175,7 @@ def searching(queries: int, n: int, dim: int) -> Cost:
     return Cost(2 * queries * n * dim, -(-queries // QUERIES) * NUMBER * n * dim + 2 * NUMBER * queries * n)
 
 
-def list_entries(X, lengths: np.ndarray, rescoring: int, skip: float = SKIP) -> np.ndarray:
+def list_entries(X, lengths: np.ndarray, rescoring: int, skip: float = PRUNE) -> np.ndarray:
     """Entries of features' lists gone through for each query, by the rule of `list_kernels.sparse_top`."""
     taken = np.empty(X.shape[0])
     for i in range(X.shape[0]):
@@ -235,8 +235,8 @@ def arithmetic_peak(cores: int) -> float:
     """Operations of a float32 matrix product."""
     size, random = 2048, np.random.default_rng(0)
     tall, square = random.random((4 * size, size), np.float32), random.random((size, size), np.float32)
-    with hold():
-        return 2 * 4 * size**3 / quickest(lambda: tall_times(tall, square, cores))
+    with single_threaded_blas():
+        return 2 * 4 * size**3 / quickest(lambda: matmul_rows(tall, square, cores))
 
 
 @cache
@@ -472,7 +472,7 @@ class Steps:
         n, m = X.shape[0], queries.shape[0]
         index = FeatureIndex.of(X)
         lengths, rescoring = np.diff(index.postings.indptr), CANDIDATES * VOTERS * (X.nnz // n)
-        taken, every = (list_entries(queries, lengths, rescoring, skip) for skip in (SKIP, 0.0))
+        taken, every = (list_entries(queries, lengths, rescoring, skip) for skip in (PRUNE, 0.0))
         seconds, found = best(lambda: index.find(queries, VOTERS, self.cores))
         peak = add_peak(n, self.cores)
         self.add("feature vote, 1,000 queries", seconds, looking_up(taken, n), "adding", peak, m / 1000)
@@ -503,7 +503,7 @@ def load(name: str):
         return X, made.Y, X[:MOST_QUERIES], settled(X, {**DEFAULTS, "embedding_dim": 50})
     train, test = registry.load(name, "train"), registry.load(name, "test")
     settings = {**DEFAULTS, **(presets.get(name) if name == "eurlex4k-partial" else {})}
-    settings = settled(train.X, {**settings, **partition.automatic(train.X.shape[0], settings)})
+    settings = settled(train.X, {**settings, **partition.auto_partition(train.X.shape[0], settings)})
     return normalise(as_rows(train.X)), train.Y, normalise(as_rows(test.X))[:MOST_QUERIES], settings
 
 
@@ -517,9 +517,9 @@ def measure(name: str, cores: int) -> dict:
     seconds, _ = timed(lambda: train_cluster(X, Y, np.arange(n), settings, 0, cores))
     peak = memory("VmHWM") - before
     print(f"\n{name}: training {seconds:.1f} s\n{HEAD}", flush=True)
-    own, features = own_columns(X)
+    own, features = used_columns(X)
     rows = compact(own)
-    with hold():
+    with single_threaded_blas():
         for count in PARTITIONS.get(name, ()):
             steps.cut(X, count)
         graph = steps.graph(Y, settings["svp_neighbours"])

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from contract import EXEMPT, NEW_TAGS, assert_well_formed, problem
 from neartag import comparators, presets, store
 from neartag.comparators import METHODS
-from neartag.comparators.model import best, dimension, prepared, squashed
+from neartag.comparators.model import best, dimension, prepared, to_unit_interval
 from neartag.comparators.presets import CHOSEN
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.memory import in_use
@@ -174,7 +174,7 @@ def test_a_preset_that_a_method_has_not_is_refused():
 
 def test_squashed_scores_keep_their_order():
     raw = np.float32([-1e6, -3, -0.1, 0, 0.4, 0.5, 0.50001, 1, 40, 1e6])
-    found = squashed(raw, 0.5)
+    found = to_unit_interval(raw, 0.5)
     assert (np.diff(found) > 0).all()
     assert found[5] == 0.5
     assert found.min() >= 0
@@ -182,7 +182,7 @@ def test_squashed_scores_keep_their_order():
 
 
 def test_scores_beyond_all_numbers_stay_scores():
-    found = squashed(np.float32([-np.inf, np.nan, np.inf]), 0.5)
+    found = to_unit_interval(np.float32([-np.inf, np.nan, np.inf]), 0.5)
     assert np.array_equal(found, [0, 0.5, 1])
 
 

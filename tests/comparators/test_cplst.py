@@ -15,7 +15,7 @@ from neartag.comparators.cplst import (
     leading_eigenvectors,
     ridge_factor,
 )
-from neartag.comparators.model import squashed
+from neartag.comparators.model import to_unit_interval
 from neartag.core.errors import ParameterError
 
 
@@ -105,7 +105,7 @@ def test_with_all_directions_it_is_ridge_regression_of_centred_labels(d):
     model = CPLSTClassifier(dim=9, l2=0.4, bias=0.0, row_scale="raw", n_jobs=1).fit(X, Y)
     mean = Y.mean(axis=0)
     weights = np.linalg.solve(X.T.astype(np.float64) @ X + 0.4 * np.eye(d), X.T @ (Y - mean))
-    wanted = squashed(X @ weights + mean, 0.5)
+    wanted = to_unit_interval(X @ weights + mean, 0.5)
     assert np.abs(model.decision_function(X).toarray() - wanted).max() < 1e-5
 
 
@@ -113,7 +113,7 @@ def test_scores_are_the_textbooks():
     X, Y = random_problem(30)
     model = CPLSTClassifier(dim=4, l2=0.4, bias=0.0, row_scale="raw", n_jobs=1).fit(X, Y)
     W, V, _ = textbook(X, Y, 0.4, 4)
-    wanted = squashed(X @ W @ V.T + Y.mean(axis=0), 0.5)
+    wanted = to_unit_interval(X @ W @ V.T + Y.mean(axis=0), 0.5)
     assert np.abs(model.decision_function(X).toarray() - wanted).max() < 1e-5
 
 

@@ -21,7 +21,7 @@ from neartag.comparators.compressed_sensing import (
     projection_count,
     random_projections,
 )
-from neartag.comparators.model import squashed
+from neartag.comparators.model import to_unit_interval
 from neartag.core.errors import ParameterError
 
 DECODERS = ["omp", "cosamp"]
@@ -195,7 +195,7 @@ def test_scores_are_the_decoded_regressions(decoder):
     for row, z in enumerate(data.X_new @ inside.weights):
         support, coefficients = plain(decoder, z, A, 4)
         wanted = np.zeros(29)
-        wanted[support] = squashed(coefficients, 0.5)
+        wanted[support] = to_unit_interval(coefficients, 0.5)
         assert np.abs(found[row] - wanted).max() < 1e-3
 
 

@@ -16,7 +16,7 @@ from neartag.comparators.base import Shape
 from neartag.comparators.leml import LEMLClassifier, leml
 from neartag.comparators.leml_steps import Gradients, Spectral, balanced, label_step, start
 from neartag.core.errors import ModelError, ParameterError
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import as_rows, transpose
 
 L2 = 0.7
@@ -24,7 +24,7 @@ L2 = 0.7
 
 @pytest.fixture(autouse=True)
 def _one_thread_of_blas():
-    with hold():
+    with single_threaded_blas():
         yield
 
 

@@ -11,9 +11,9 @@ from contract import ClassifierContract, problem
 from neartag import store
 from neartag.comparators.leml import LEMLClassifier, leml
 from neartag.comparators.local_leml import LocalLEMLClassifier, clusterings, settled, unit_rows
-from neartag.comparators.model import dimension, prepared, squashed
+from neartag.comparators.model import dimension, prepared, to_unit_interval
 from neartag.core.errors import ModelError, ParameterError
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import normalise
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.kmeans import route
@@ -80,12 +80,12 @@ def test_scores_are_the_mean_of_what_each_rows_cluster_learned(bias):
             labels = np.unique(Y[of_old == c].indices)
             # Over all features: those that no point of the cluster has get no weight.
             rank = dimension("auto", len(labels))
-            with hold():
+            with single_threaded_blas():
                 found = leml(points, Y[of_old == c][:, labels], rank, 1.0, max_iter=3, seed=seed + c)
             rows = np.flatnonzero(of_new == c)
             raw[np.ix_(rows, labels)] += X_new[rows] @ found.W @ found.H.T / 2
             known[np.ix_(rows, labels)] = True
-    wanted = np.where(known, squashed(raw, 0.5), 0)
+    wanted = np.where(known, to_unit_interval(raw, 0.5), 0)
     assert np.abs(model.scores(X_new, 1).toarray() - wanted).max() < 2e-3
     assert not known.all(), "some labels are not known everywhere, or this would show little"
 

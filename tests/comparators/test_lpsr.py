@@ -14,7 +14,7 @@ from neartag.comparators import lpsr, lpsr_kernels, naive_bayes
 from neartag.comparators.label_assignment import Rankings, assign, hits_within, nearness_to_top, rankings, with_sum
 from neartag.comparators.lpsr import LPSRClassifier
 from neartag.core.errors import ParameterError
-from neartag.linalg.rows import normalise, parts
+from neartag.linalg.rows import csr_arrays, normalise
 from neartag.x1.kmeans import Partition, partition, route
 
 
@@ -43,9 +43,9 @@ def test_pattern_products_are_entries_of_the_product(features):
     pattern = sparse.random(9, 12, 0.4, "csr", np.float32, rng)
     for matrix in (rows, table, pattern):
         matrix.sort_indices()
-    pointer, labels, _ = parts(pattern)
+    pointer, labels, _ = csr_arrays(pattern)
     out = np.full(len(labels), np.nan, np.float32)
-    lpsr_kernels.pattern_products(*parts(rows), *parts(table), pointer, labels, 200, out, 0, 9)
+    lpsr_kernels.pattern_products(*csr_arrays(rows), *csr_arrays(table), pointer, labels, 200, out, 0, 9)
     wanted = (rows @ table.T).toarray()[np.repeat(np.arange(9), np.diff(pointer)), labels]
     assert np.allclose(out, wanted, atol=1e-5)
     assert np.count_nonzero(wanted)

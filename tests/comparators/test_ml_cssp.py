@@ -10,7 +10,7 @@ from contract import ClassifierContract, assert_refused_when_damaged, assert_the
 from neartag.comparators import ml_cssp
 from neartag.comparators.base import Shape
 from neartag.comparators.ml_cssp import MLCSSPClassifier, draw, leverages, lift_from
-from neartag.comparators.model import squashed
+from neartag.comparators.model import to_unit_interval
 from neartag.core.errors import ParameterError
 
 
@@ -90,7 +90,7 @@ def test_with_all_columns_it_is_ridge_regression_of_the_labels():
     model = MLCSSPClassifier(columns=29, l2=2.0, bias=0.0, row_scale="raw", n_jobs=1).fit(X, Y)
     weights = np.linalg.solve(X.T.astype(np.float64) @ X + 2.0 * np.eye(150), X.T @ Y)
     found = model.decision_function(data.X_new).toarray()
-    assert np.abs(found - squashed(data.X_new.toarray() @ weights, 0.5)).max() < 1e-4
+    assert np.abs(found - to_unit_interval(data.X_new.toarray() @ weights, 0.5)).max() < 1e-4
 
 
 def test_scores_are_the_lifted_regressions_of_the_chosen_labels():
@@ -101,7 +101,7 @@ def test_scores_are_the_lifted_regressions_of_the_chosen_labels():
     assert len(chosen) == 11
     Y = data.Y.toarray()[:, seen]
     weights = np.linalg.solve(X.T @ X + 2.0 * np.eye(150), X.T @ Y[:, chosen])
-    wanted = squashed(data.X_new @ weights @ np.linalg.pinv(Y[:, chosen]) @ Y, 0.5)
+    wanted = to_unit_interval(data.X_new @ weights @ np.linalg.pinv(Y[:, chosen]) @ Y, 0.5)
     found = model.decision_function(data.X_new).toarray()[:, seen]
     assert np.abs(found - wanted).max() < 1e-4
 

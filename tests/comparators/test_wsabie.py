@@ -14,7 +14,7 @@ from kernel_helpers import random_csr
 from neartag import store
 from neartag.comparators import wsabie, wsabie_kernels
 from neartag.comparators.base import seen_labels
-from neartag.comparators.model import Facts, prepared, squashed
+from neartag.comparators.model import Facts, prepared, to_unit_interval
 from neartag.comparators.parameters import TABLES
 from neartag.comparators.wsabie import WSABIEClassifier, WSABIEModel
 from neartag.core.errors import ParameterError
@@ -253,7 +253,7 @@ def test_dot_ranking_is_a_dense_product():
     V, W, middle = (getattr(model.model_, name).astype(np.float64) for name in ("V", "W", "middle"))
     raw = data.X_new.toarray() @ V @ W.T  # (80, 29)
     wanted = np.zeros((80, 30))
-    wanted[:, model.model_.facts.seen] = squashed(raw, float(middle[0]))
+    wanted[:, model.model_.facts.seen] = to_unit_interval(raw, float(middle[0]))
     assert np.allclose(model.decision_function(data.X_new).toarray(), wanted, atol=1e-5)
     at_least = model.predict(data.X_new).toarray() > 0
     clear = np.abs(raw - middle) > 1e-4

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import available_cores, hold, inner, resolve_jobs, run_ranges, tall_times
+from neartag.core.threads import (
+    available_cores,
+    matmul_rows,
+    resolve_jobs,
+    run_ranges,
+    single_threaded_blas,
+    transpose_matmul,
+)
 
 OTHER = 3  # threads of BLAS before a hold: neither one nor, likely, the number of cores
 
@@ -30,7 +37,7 @@ def several_threads(request):
     threadpoolctl from 3.7 on lets only the thread that set OpenBLAS's limit first set it again: a caller's own
     `with threadpool_limits(…)` around our work leaves the main thread in control, and must change nothing for us.
     """
-    with hold():  # scipy's BLAS must be loaded before it can be limited
+    with single_threaded_blas():  # scipy's BLAS must be loaded before it can be limited
         pass
     with threadpool_limits(limits=OTHER, user_api="blas"):
         if blas_threads() != {OTHER}:
@@ -45,7 +52,7 @@ def several_threads(request):
 @pytest.mark.usefixtures("several_threads")
 class TestHold:
     def test_one_thread_inside_and_as_before_outside(self):
-        with hold():
+        with single_threaded_blas():
             assert blas_threads() == {1}
         assert blas_threads() == {OTHER}
 
@@ -53,7 +60,7 @@ class TestHold:
         seen = []
 
         def task():
-            with hold():
+            with single_threaded_blas():
                 seen.append(blas_threads())
 
         thread = threading.Thread(target=task)
@@ -63,14 +70,14 @@ class TestHold:
         assert blas_threads() == {OTHER}
 
     def test_nested(self):
-        with hold():
-            with hold():
+        with single_threaded_blas():
+            with single_threaded_blas():
                 assert blas_threads() == {1}
             assert blas_threads() == {1}, "the inner block must not lift the outer one's limit"
         assert blas_threads() == {OTHER}
 
     def test_lifted_after_an_error(self):
-        with pytest.raises(KeyError), hold():
+        with pytest.raises(KeyError), single_threaded_blas():
             raise KeyError
         assert blas_threads() == {OTHER}
 
@@ -81,7 +88,7 @@ class TestHold:
         seen = {}
 
         def first():
-            with hold():
+            with single_threaded_blas():
                 a_in.set()
                 b_in.wait(10)
             a_out.set()
@@ -89,7 +96,7 @@ class TestHold:
 
         def second():
             a_in.wait(10)
-            with hold():
+            with single_threaded_blas():
                 b_in.set()
                 a_out.wait(10)
                 seen["the first has ended"] = blas_threads()
@@ -109,7 +116,7 @@ class TestHold:
 
         def task():
             for _ in range(20):
-                with hold():
+                with single_threaded_blas():
                     seen.append(blas_threads())
 
         tasks = [threading.Thread(target=task) for _ in range(4)]
@@ -196,7 +203,7 @@ def test_products_are_those_of_one_thread(threads, n, dtype):
     random = np.random.default_rng(0)
     tall, other = random.standard_normal((n, 4)).astype(dtype), random.standard_normal((n, 3)).astype(dtype)
     small = random.standard_normal((4, 3)).astype(dtype)
-    product, squares = tall_times(tall, small, threads), inner(tall, other, threads)
+    product, squares = matmul_rows(tall, small, threads), transpose_matmul(tall, other, threads)
     assert product.dtype == squares.dtype == dtype
     np.testing.assert_allclose(product, tall @ small, rtol=0, atol=1e-5)
     np.testing.assert_allclose(squares, tall.T @ other, rtol=0, atol=1e-5)
@@ -205,7 +212,7 @@ def test_products_are_those_of_one_thread(threads, n, dtype):
 def test_sums_over_ranges_do_not_depend_on_which_ended_first():
     random = np.random.default_rng(0)
     left = random.standard_normal((1000, 6)).astype(np.float32)
-    sums = {inner(left, left, 4).tobytes() for _ in range(20)}
+    sums = {transpose_matmul(left, left, 4).tobytes() for _ in range(20)}
     assert len(sums) == 1
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.linalg.cholesky import BLOCK, cholesky, cholesky_solve
 
 SIZES = [1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 90]  # around one block, and several
@@ -16,7 +16,7 @@ TOLERANCE = {np.float64: 1e-10, np.float32: 1e-4}
 @pytest.fixture(autouse=True)
 def held():
     """Hold BLAS to one thread, as all callers do."""
-    with hold():
+    with single_threaded_blas():
         yield
 
 

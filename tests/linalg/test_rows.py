@@ -89,16 +89,16 @@ def test_compact_makes_well_filled_rows_dense():
 def test_weights_become_a_table_where_they_are_filled_well_and_small(shape, stored, as_array):
     places = np.random.default_rng(0).choice(max(1, shape[0] * shape[1]), stored, replace=False)
     weights = csr_matrix((np.ones(stored, np.float32), np.divmod(places, shape[1])), shape)
-    table = rows.tabled(weights)
+    table = rows.dense_if_faster(weights)
     assert table.dtype == np.float32
     assert table.flags.c_contiguous
     np.testing.assert_array_equal(table, weights.toarray() if as_array else np.empty((0, 0)))
-    np.testing.assert_array_equal(rows.tabled(rows.transpose(weights), turned=True), table)
+    np.testing.assert_array_equal(rows.dense_if_faster(rows.transpose(weights), turned=True), table)
 
 
 def test_parts_have_the_kernels_types():
     for matrix in (random_rows(), random_rows().astype(np.float64)):
-        assert [part.dtype for part in rows.parts(matrix)] == [np.int64, np.int32, np.float32]
+        assert [part.dtype for part in rows.csr_arrays(matrix)] == [np.int64, np.int32, np.float32]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -107,7 +107,7 @@ def test_parts_have_the_kernels_types():
 @pytest.mark.parametrize("sparse_weights", [True, False])
 def test_times(threads, width, sparse_rows, sparse_weights):
     X, W = random_rows(seed=1), random_rows(20, width, 0.4, seed=2)
-    product = rows.times(
+    product = rows.matmul(
         X if sparse_rows else X.toarray(), W if sparse_weights else np.asfortranarray(W.toarray()), threads
     )
     assert type(product) is np.ndarray
@@ -121,7 +121,7 @@ def test_times_of_no_rows_and_of_rows_without_entries(sparse_rows):
     W = np.ones((20, 3), np.float32)
     for n in (0, 5):
         X = csr_matrix((n, 20), dtype=np.float32)
-        product = rows.times(X if sparse_rows else X.toarray(), W, 2)
+        product = rows.matmul(X if sparse_rows else X.toarray(), W, 2)
         assert product.shape == (n, 3)
         assert (product == 0).all()
 
@@ -233,12 +233,12 @@ def test_rows_over_their_own_columns(sparse_rows):
     X = csr_matrix(X.multiply(np.arange(X.shape[1]) % 3 > 0))  # every third column empty
     X.eliminate_zeros()
     given = X if sparse_rows else X.toarray()
-    own, columns = rows.own_columns(given)
+    own, columns = rows.used_columns(given)
     assert columns.tolist() == np.flatnonzero(X.toarray().any(axis=0)).tolist()
     np.testing.assert_array_equal(rows.dense(own), X.toarray()[:, columns])
     new = random_rows()  # has features that the others have not
     weights = np.random.default_rng(1).standard_normal((len(columns), 5)).astype(np.float32)
     selected = rows.select_columns(new if sparse_rows else new.toarray(), columns)
-    np.testing.assert_allclose(rows.times(selected, weights), new.toarray()[:, columns] @ weights, atol=1e-5)
-    assert rows.own_columns(own) == (own, None) if sparse_rows else rows.own_columns(own)[1] is None
+    np.testing.assert_allclose(rows.matmul(selected, weights), new.toarray()[:, columns] @ weights, atol=1e-5)
+    assert rows.used_columns(own) == (own, None) if sparse_rows else rows.used_columns(own)[1] is None
     assert rows.select_columns(new, None) is new

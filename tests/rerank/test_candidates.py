@@ -15,9 +15,18 @@ from neartag.linalg.rows import as_rows, normalise
 from neartag.rerank import candidates as module
 from neartag.rerank import label_centroids as means_module
 from neartag.rerank import reranker as refine
-from neartag.rerank.candidates import FEWEST, PER_LABEL, Alike, Candidates, find, hard_negatives, nobody, size_for
+from neartag.rerank.candidates import (
+    FEWEST,
+    PER_LABEL,
+    Candidates,
+    NeighbourSearch,
+    candidates_per_source,
+    generate,
+    hard_negatives,
+    no_voters,
+)
 from neartag.rerank.label_centroids import Means
-from neartag.search.inverted_index import LOOSE, FeatureIndex
+from neartag.search.inverted_index import PRUNE_LOOSELY, FeatureIndex
 from refine_helpers import in_plain_python
 
 
@@ -106,7 +115,7 @@ def test_candidates_are_the_best_by_either_vote_or_the_means(seed, size, threads
     random = np.random.default_rng(seed)
     X, Y = points(random, 20, 12), random_labels(random, 20, 8)
     near, alike = some_voters(random, 20, 5, 20), some_voters(random, 20, 3, 20)
-    found = find(X, Y, near, alike, Means.of(X, Y, 1), min(size, 8), threads)
+    found = generate(X, Y, near, alike, Means.of(X, Y, 1), min(size, 8), threads)
     assert found.labels.shape == (20, min(3 * size, 8))
     assert_candidates(found, (votes(Y, near), votes(Y, alike), similarities(X, Y, np.arange(20))), min(size, 8))
 
@@ -118,9 +127,9 @@ def test_the_form_of_the_means_changes_nothing(seed):
     X, Y = points(random, 20, 12), random_labels(random, 20, 8)
     near, means = some_voters(random, 20, 5, 20), Means.of(X, Y, 1)
     table, means.__dict__["table"] = means.postings.toarray(), np.empty((0, 0), np.float32)
-    by_lists = find(X, Y, near, nobody(20), means, 3, 1, Y)
+    by_lists = generate(X, Y, near, no_voters(20), means, 3, 1, Y)
     means.__dict__["table"] = table
-    as_table = find(X, Y, near, nobody(20), means, 3, 1, Y)
+    as_table = generate(X, Y, near, no_voters(20), means, 3, 1, Y)
     ours, theirs = by_lists.ordered(), as_table.ordered()
     assert (ours.labels == theirs.labels).all()
     assert (ours.parts == theirs.parts).all()
@@ -136,7 +145,7 @@ def test_own_labels_leave_their_means(seed):
     X, Y = points(random, 20, 12), random_labels(random, 20, 8)
     rows = np.flatnonzero(random.random(20) < 0.5)
     voters = some_voters(random, len(rows), 4, 20)
-    found = find(X[rows], Y, voters, nobody(len(rows)), Means.of(X, Y, 1), 8, 1, Y[rows])
+    found = generate(X[rows], Y, voters, no_voters(len(rows)), Means.of(X, Y, 1), 8, 1, Y[rows])
     wanted = similarities(X, Y, rows, rows)
     assert_candidates(found, (votes(Y, voters), np.zeros((len(rows), 8)), wanted), 8)
 
@@ -147,7 +156,7 @@ def test_of_a_shortened_mean_a_point_takes_no_more_than_its_part(monkeypatch):
     random = np.random.default_rng(11)
     X, Y = points(random, 40, 12, 0.6), random_labels(random, 40, 5)
     means = Means.of(X, Y, 1)
-    found = find(X, Y, nobody(40), nobody(40), means, 5, 1, Y)
+    found = generate(X, Y, no_voters(40), no_voters(40), means, 5, 1, Y)
     sums = means.postings.toarray() * means.lengths  # (d, L)
     for row in range(40):
         x = X[[row]].toarray()[0].astype(np.float64)
@@ -164,9 +173,9 @@ def test_of_a_shortened_mean_a_point_takes_no_more_than_its_part(monkeypatch):
 def test_the_mean_of_a_label_with_one_point_says_nothing_of_that_point():
     X = normalise(csr_matrix(np.array([[1, 2, 0], [0, 1, 1], [3, 0, 1]], np.float32)))
     Y = csr_matrix(np.eye(3, dtype=np.float32))
-    found = find(X, Y, nobody(3), nobody(3), Means.of(X, Y, 1), 3, 1, Y)
+    found = generate(X, Y, no_voters(3), no_voters(3), Means.of(X, Y, 1), 3, 1, Y)
     assert not (found.labels == np.arange(3)[:, None]).any()
-    found = find(X, Y, nobody(3), nobody(3), Means.of(X, Y, 1), 3, 1)
+    found = generate(X, Y, no_voters(3), no_voters(3), Means.of(X, Y, 1), 3, 1)
     best = found.parts[:, :, 2].argmax(axis=1)
     assert found.labels[np.arange(3), best].tolist() == [0, 1, 2]
 
@@ -177,7 +186,7 @@ def test_who_speaks_first_comes_first():
     Y = csr_matrix(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]], np.float32))
     voters = [(np.array([[who]], np.int32), np.ones((1, 1))) for who in (0, 1)]
     means = Means(csr_matrix(np.array([[0, 0, 0], [0, 1, 0]], np.float32)), np.ones(3, np.float32))
-    found = find(X[2:], Y, *voters, means, 1, 1)
+    found = generate(X[2:], Y, *voters, means, 1, 1)
     assert found.labels.tolist() == [[2, 0, 1]]
     assert found.parts[0].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
@@ -185,7 +194,7 @@ def test_who_speaks_first_comes_first():
 def test_nobody_speaks_for_anything():
     X, Y = csr_matrix((2, 4), dtype=np.float32), csr_matrix((3, 5), dtype=np.float32)
     means = Means(csr_matrix((4, 5), dtype=np.float32), np.zeros(5, np.float32))
-    found = find(X, Y, nobody(2), nobody(2), means, 2, 1)
+    found = generate(X, Y, no_voters(2), no_voters(2), means, 2, 1)
     assert found.labels.tolist() == [[-1] * 5] * 2
     assert not found.parts.any()
     assert found.described(np.zeros((2, 5), np.float32), np.zeros(5)).shape == (0, 5)
@@ -196,10 +205,10 @@ def test_rows_do_not_depend_on_those_beside_them():
     random = np.random.default_rng(5)
     X, Y = points(random, 600, 30, 0.2), random_labels(random, 600, 40)
     near, alike, means = some_voters(random, 600, 6, 600), some_voters(random, 600, 6, 600), Means.of(X, Y, 1)
-    whole = find(X, Y, near, alike, means, 5, 1, Y)
+    whole = generate(X, Y, near, alike, means, 5, 1, Y)
     for threads, rows in ((2, np.arange(600)), (1, random.permutation(600)), (1, np.array([17])), (1, np.arange(0))):
         some = [tuple(np.ascontiguousarray(each[rows]) for each in voters) for voters in (near, alike)]
-        found = find(X[rows], Y, *some, means, 5, threads, Y[rows])
+        found = generate(X[rows], Y, *some, means, 5, threads, Y[rows])
         assert found.labels.tobytes() == whole.labels[rows].tobytes()
         assert found.parts.tobytes() == whole.parts[rows].tobytes()
 
@@ -213,8 +222,8 @@ def test_the_order_of_voters_and_of_their_labels_does_not_matter(size):
     means, order = Means.of(X, Y, 1), random.permutation(8)
     turned = csr_matrix((Y.data, np.concatenate([row.indices[::-1] for row in Y]), Y.indptr), shape=Y.shape)
     mixed = np.ascontiguousarray(voters[:, order]), np.ascontiguousarray(shares[:, order])
-    one = find(X, Y, (voters, shares), nobody(50), means, size, 1)
-    other = find(X, turned, mixed, nobody(50), means, size, 1)
+    one = generate(X, Y, (voters, shares), no_voters(50), means, size, 1)
+    other = generate(X, turned, mixed, no_voters(50), means, size, 1)
     for row in range(50):
         first, second = np.argsort(one.labels[row]), np.argsort(other.labels[row])
         assert np.array_equal(one.labels[row][first], other.labels[row][second])
@@ -225,7 +234,7 @@ def test_dense_rows_are_sparse_rows():
     random = np.random.default_rng(7)
     X, Y = points(random, 30, 12), random_labels(random, 30, 8)
     near, means = some_voters(random, 30, 4, 30), Means.of(X, Y, 1)
-    one, other = (find(rows, Y, near, near, means, 3, 1) for rows in (X, X.toarray()))
+    one, other = (generate(rows, Y, near, near, means, 3, 1) for rows in (X, X.toarray()))
     assert np.array_equal(one.labels, other.labels)
     assert np.array_equal(one.parts, other.parts)
 
@@ -238,14 +247,14 @@ def test_votes_too_small_for_single_precision_are_no_votes(monkeypatch):
     Y = csr_matrix(np.ones((60, 2), np.float32))
     means = Means(csr_matrix((3, 2), dtype=np.float32), np.zeros(2, np.float32))
     voters = np.arange(60, dtype=np.int32)[None], np.full((1, 60), 1e-60)
-    assert (find(csr_matrix((1, 3), dtype=np.float32), Y, voters, voters, means, 2, 1).labels == -1).all()
+    assert (generate(csr_matrix((1, 3), dtype=np.float32), Y, voters, voters, means, 2, 1).labels == -1).all()
 
 
 def test_stored_zeros_are_no_features(monkeypatch):
     in_plain_python(monkeypatch)
     means = Means(csr_matrix(np.full((50, 2), 0.1, np.float32)), np.ones(2, np.float32))
     zeros = csr_matrix((np.zeros(50, np.float32), np.arange(50), [0, 50]), shape=(1, 50))
-    found = find(zeros, csr_matrix((1, 2), dtype=np.float32), nobody(1), nobody(1), means, 2, 1)
+    found = generate(zeros, csr_matrix((1, 2), dtype=np.float32), no_voters(1), no_voters(1), means, 2, 1)
     assert (found.labels == -1).all()
 
 
@@ -253,7 +262,7 @@ def test_sums_that_cancel_on_the_way_are_met_once(monkeypatch):
     in_plain_python(monkeypatch)
     means = Means(csr_matrix(np.full((8, 2), 0.5, np.float32)), np.ones(2, np.float32))
     row = csr_matrix(np.array([[1, -1, 1, -1, 1, -1, 1, 1]], np.float32))
-    found = find(row, csr_matrix((1, 2), dtype=np.float32), nobody(1), nobody(1), means, 2, 1)
+    found = generate(row, csr_matrix((1, 2), dtype=np.float32), no_voters(1), no_voters(1), means, 2, 1)
     assert sorted(found.labels[0].tolist()) == [0, 1]
     assert found.parts[0, :, 2].tolist() == [1, 1]
 
@@ -266,7 +275,7 @@ def test_a_label_met_again_does_not_take_the_place_of_others(size, monkeypatch):
     leads[:7, 0], leads[7, 1], leads[8, 2] = 0.5, 0.25, 0.125
     row = csr_matrix(np.array([[1, -1, 1, -1, 1, -1, 2, 1, 1]], np.float32))
     means = Means(csr_matrix(leads), np.ones(3, np.float32))
-    found = find(row, csr_matrix((1, 3), dtype=np.float32), nobody(1), nobody(1), means, size, 1)
+    found = generate(row, csr_matrix((1, 3), dtype=np.float32), no_voters(1), no_voters(1), means, size, 1)
     told = dict(zip(found.labels[0].tolist(), found.parts[0, :, 2].tolist(), strict=True))
     assert told == {**dict(zip(range(size), (1, 0.25, 0.125), strict=False)), **({-1: 0} if size < 3 else {})}
 
@@ -275,7 +284,7 @@ def test_similarities_below_zero_are_none():
     # Where features may be negative a vote can speak for a label whose mean speaks against it.
     means = Means(csr_matrix(np.full((2, 1), 0.7, np.float32)), np.ones(1, np.float32))
     row, voters = np.array([[-0.7, -0.7]], np.float32), (np.zeros((1, 1), np.int32), np.ones((1, 1)))
-    found = find(row, csr_matrix(np.ones((1, 1), np.float32)), voters, nobody(1), means, 1, 1)
+    found = generate(row, csr_matrix(np.ones((1, 1), np.float32)), voters, no_voters(1), means, 1, 1)
     assert found.labels.tolist() == [[0]]
     assert np.isfinite(found.described(np.zeros((1, 1), np.float32), np.ones(1))).all()
 
@@ -324,7 +333,7 @@ def test_rows_times_labels_beyond_32_bits():
 )
 def test_how_many_candidates_are_asked_for(n, n_labels, each, wanted):
     Y = csr_matrix((np.ones(n * each), np.tile(np.arange(each), n), np.arange(n + 1) * each), shape=(n, n_labels))
-    assert size_for(Y) == wanted
+    assert candidates_per_source(Y) == wanted
 
 
 # ---- the best of them
@@ -371,7 +380,7 @@ def test_means_of_features_of_either_sign():
     found = Means.of(X, Y, 1)
     wanted = dense_means(csr_matrix(X), Y)
     np.testing.assert_allclose(found.postings.toarray().T, wanted, atol=1e-6)
-    told = find(X, Y, nobody(15), nobody(15), found, 9, 1, Y)
+    told = generate(X, Y, no_voters(15), no_voters(15), found, 9, 1, Y)
     table = similarities(csr_matrix(X), Y, np.arange(15), np.arange(15))
     assert_candidates(told, (np.zeros((15, 9)), np.zeros((15, 9)), np.maximum(table, 0)), 9)
 
@@ -408,7 +417,7 @@ def test_means_for_more_labels():
     assert wide.lengths.dtype == np.float32
     more = csr_matrix((Y.data, Y.indices, Y.indptr), shape=(15, 12))
     near = some_voters(random, 15, 4, 15)
-    one, other = find(X, Y, near, near, means, 4, 1), find(X, more, near, near, wide, 4, 1)
+    one, other = generate(X, Y, near, near, means, 4, 1), generate(X, more, near, near, wide, 4, 1)
     assert np.array_equal(one.labels, other.labels[:, : one.labels.shape[1]])
 
 
@@ -425,7 +434,7 @@ def assert_same_matrix(one, other):
 def test_hard_negatives_are_the_wrong_candidates():
     data = problem()
     X, Y = normalise(as_rows(data.X)), data.Y
-    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 30, Alike.of(X, 0), 1)
+    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 30, NeighbourSearch.of(X, 0), 1)
     assert wrong.shape == Y.shape
     assert (wrong.data == 1).all()
     assert wrong.multiply(Y).nnz == 0, "nothing that is right"
@@ -447,12 +456,12 @@ def test_a_point_is_no_neighbour_of_its_own(dense, monkeypatch):
 
     def spy(rows, Y, near, alike, means, size, threads, own):
         asked.append((near, alike, own))
-        return find(rows, Y, near, alike, means, size, threads, own)
+        return generate(rows, Y, near, alike, means, size, threads, own)
 
     monkeypatch.setattr(module, "find", spy)
     monkeypatch.setattr(module, "BLOCK", 100)
     rows, means = X.toarray() if dense else X, Means.of(X, Y, 1)
-    wrong = hard_negatives(rows, Y, means, 5, Alike.of(rows, 0), 1)
+    wrong = hard_negatives(rows, Y, means, 5, NeighbourSearch.of(rows, 0), 1)
     assert [len(own.indptr) - 1 for _, _, own in asked] == [100, 100, 40]
     assert (np.vstack([near[0] for near, _, _ in asked]) == -1).all(), "embeddings are not asked"
     ids, shares = (np.vstack([alike[piece] for _, alike, _ in asked]) for piece in (0, 1))
@@ -460,22 +469,22 @@ def test_a_point_is_no_neighbour_of_its_own(dense, monkeypatch):
     assert ((ids >= 0).sum(axis=1) >= 20).mean() > 0.9
     np.testing.assert_allclose(shares.sum(axis=1)[(ids >= 0).any(axis=1)], 1)
     monkeypatch.undo()
-    assert_same_matrix(wrong, hard_negatives(rows, Y, means, 5, Alike.of(rows, 0), 1))
-    assert_same_matrix(wrong, hard_negatives(rows, Y, means, 5, Alike.of(rows, 0).listed(1), 1))
+    assert_same_matrix(wrong, hard_negatives(rows, Y, means, 5, NeighbourSearch.of(rows, 0), 1))
+    assert_same_matrix(wrong, hard_negatives(rows, Y, means, 5, NeighbourSearch.of(rows, 0).listed(1), 1))
 
 
 def test_of_many_points_some_are_searched(monkeypatch):
     data = problem()
     X, Y = normalise(as_rows(data.X)), data.Y
     monkeypatch.setattr(module, "SEARCHED", 100)
-    assert len(Alike.of(X, 0).searched) == 240, "the lists are short"
-    work = FeatureIndex.of(X).work(X, module.NEIGHBOURS + 1, LOOSE)
+    assert len(NeighbourSearch.of(X, 0).searched) == 240, "the lists are short"
+    work = FeatureIndex.of(X).work(X, module.NEIGHBOURS + 1, PRUNE_LOOSELY)
     monkeypatch.setattr(module, "MOST_WORK", 0.7 * work)
-    assert len(Alike.of(X, 0).searched) == 168
+    assert len(NeighbourSearch.of(X, 0).searched) == 168
     monkeypatch.setattr(module, "MOST_WORK", 1)
-    assert len(Alike.of(X, 0).searched) == 100, "no fewer, however long they are"
+    assert len(NeighbourSearch.of(X, 0).searched) == 100, "no fewer, however long they are"
     means = Means.of(X, Y, 1)
-    first, again, other = (hard_negatives(X, Y, means, 5, Alike.of(X, seed), 1) for seed in (0, 0, 1))
+    first, again, other = (hard_negatives(X, Y, means, 5, NeighbourSearch.of(X, seed), 1) for seed in (0, 0, 1))
     assert_same_matrix(first, again)
     assert (first != other).nnz
     assert first.multiply(Y).nnz == 0
@@ -486,7 +495,7 @@ def test_neighbours_among_some_of_the_points():
     X = normalise(as_rows(problem().X))
     kept = np.random.default_rng(0).random(240) < 0.6
     numbers = np.flatnonzero(kept)
-    everybody, some = Alike.of(X, 0).listed(1), Alike.of(X, 0).listed(1).among(kept)
+    everybody, some = NeighbourSearch.of(X, 0).listed(1), NeighbourSearch.of(X, 0).listed(1).among(kept)
     assert some.ids.shape == (len(numbers), everybody.ids.shape[1])
     for place, point in enumerate(numbers):
         theirs = [other for other in everybody.ids[point] if other >= 0 and kept[other]]
@@ -499,7 +508,7 @@ def test_neighbours_among_some_of_the_points():
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_hardly_any_points(n):
     X, Y = normalise(as_rows(problem().X[:n])), problem().Y[:n]
-    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 5, Alike.of(X, 0), 1)
+    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 5, NeighbourSearch.of(X, 0), 1)
     assert wrong.shape == (n, 30)
     assert wrong.multiply(Y).nnz == 0
     assert set(wrong.indices) <= set(Y.indices)
@@ -507,5 +516,7 @@ def test_hardly_any_points(n):
 
 def test_threads_change_nothing():
     X, Y = normalise(as_rows(problem().X)), problem().Y
-    one, two = (hard_negatives(X, Y, Means.of(X, Y, threads), 5, Alike.of(X, 0), threads) for threads in (1, 2))
+    one, two = (
+        hard_negatives(X, Y, Means.of(X, Y, threads), 5, NeighbourSearch.of(X, 0), threads) for threads in (1, 2)
+    )
     assert_same_matrix(one, two)

@@ -127,7 +127,7 @@ def test_gradient_and_hessian_are_those_of_the_dense_loss(rows, seed, count):
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5000])
 def test_a_part_of_the_candidates_is_no_pattern(count):
-    part = module.a_part(count, 4)
+    part = module.fixed_subsample(count, 4)
     assert (np.diff(part) > 0).all()
     assert (part < count).all()
     if count == 5000:

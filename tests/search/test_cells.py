@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from contract import problem
 from kernel_helpers import UNTOUCHED, frozen, seeds
 from neartag import store
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import as_rows, normalise
 from neartag.search import cell_kernels
 from neartag.search import cells as module
-from neartag.search.cells import cells_of
+from neartag.search.cells import build_cells
 from neartag.search.exact import nearest
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.model import X1Model
@@ -35,7 +35,7 @@ SMALL = {
 @pytest.fixture(autouse=True, scope="module")
 def held():
     """Hold BLAS to one thread, as all callers do."""
-    with hold():
+    with single_threaded_blas():
         yield
 
 
@@ -109,7 +109,7 @@ def test_kernel(wanted, probes, ties, offsets, seed):
 
 def test_one_query_finds_what_it_finds_among_others():
     points, queries = scattered(3000), scattered(30, seed=1)
-    cells, order = cells_of(points, 1)
+    cells, order = build_cells(points, 1)
     ids, near = cells.nearest(queries, points[order], 10, 1)
     for row in range(30):
         one, how_near = cells.nearest(queries[row : row + 1], points[order], 10, 1)
@@ -119,7 +119,7 @@ def test_one_query_finds_what_it_finds_among_others():
 
 def test_each_point_is_in_one_cell_the_nearest():
     points = scattered(5000)
-    cells, order = cells_of(points, 1)
+    cells, order = build_cells(points, 1)
     assert np.array_equal(np.sort(order), np.arange(5000))
     assert cells.pointer[0] == 0
     assert cells.pointer[-1] == 5000
@@ -129,7 +129,7 @@ def test_each_point_is_in_one_cell_the_nearest():
 
 
 def test_few_points_are_not_parted():
-    cells, order = cells_of(scattered(module.FEWEST - 1), 1)
+    cells, order = build_cells(scattered(module.FEWEST - 1), 1)
     assert cells is None
     assert np.array_equal(order, np.arange(module.FEWEST - 1))
 
@@ -140,7 +140,7 @@ def test_looking_into_all_cells_is_exact(threads, euclidean, monkeypatch):
     monkeypatch.setattr(module, "PROBES", 10**6)
     points, queries = scattered(3000), scattered(40, seed=1)
     points *= np.random.default_rng(2).uniform(0.5, 2, (3000, 1)).astype(np.float32) if euclidean else 1
-    cells, order = cells_of(points, 1)
+    cells, order = build_cells(points, 1)
     offset = (points**2).sum(axis=1) / 2 if euclidean else None
     wanted, cosines = nearest(queries, points, 20, 1, offset=offset)
     moved = None if offset is None else offset[order]
@@ -151,7 +151,7 @@ def test_looking_into_all_cells_is_exact(threads, euclidean, monkeypatch):
 
 def test_large_cells_are_searched_for_fewer_queries_at_once(monkeypatch):
     points, queries = scattered(3000), scattered(200, seed=1)
-    cells, order = cells_of(points, 1)
+    cells, order = build_cells(points, 1)
     wanted, how_near = cells.nearest(queries, points[order], 10, 1)
     at_once, search = [], cell_kernels.cells_top
     monkeypatch.setattr(cell_kernels, "cells_top", lambda rows, *rest: (at_once.append(len(rows)), search(rows, *rest)))
@@ -165,7 +165,7 @@ def test_large_cells_are_searched_for_fewer_queries_at_once(monkeypatch):
 
 def test_a_few_cells_have_nearly_all_neighbours():
     points, queries = scattered(20_000), scattered(200, seed=1)
-    cells, order = cells_of(points, 1)
+    cells, order = build_cells(points, 1)
     wanted, _ = nearest(queries, points, 40, 1)
     ids, _ = cells.nearest(queries, points[order], 40, 1)
     shared = [len(set(order[one]) & set(other)) / 40 for one, other in zip(ids, wanted, strict=True)]
@@ -176,7 +176,7 @@ def test_a_few_cells_have_nearly_all_neighbours():
 
 def test_new_points_go_to_the_end_of_their_cells():
     points, more = scattered(3000), scattered(50, seed=3)
-    cells, order = cells_of(points, 1)
+    cells, order = build_cells(points, 1)
     places, grown = cells.places(more, 1)
     everything = np.insert(points[order], places, more, axis=0)
     assert np.array_equal(grown.centres, cells.centres)
@@ -189,7 +189,7 @@ def test_new_points_go_to_the_end_of_their_cells():
 
 def test_where_few_are_found_all_are_looked_at():
     points, queries = scattered(3000), scattered(40, seed=1)
-    cells, order = cells_of(points, 1)
+    cells, order = build_cells(points, 1)
     wanted, _ = nearest(queries, points, 1500, 1)
     ids, _ = cells.nearest(queries, points[order], 1500, 1)
     assert (ids >= 0).all()
@@ -206,7 +206,7 @@ def test_points_that_are_all_alike_take_no_cells_from_the_others(share):
     points, queries = scattered(4000), scattered(100, seed=1)
     alike = np.random.default_rng(0).random(4000) < share
     points[alike] = 0
-    cells, order = cells_of(points, 1)
+    cells, order = build_cells(points, 1)
     assert (np.diff(cells.pointer) > 0).all()
     wanted, _ = nearest(queries, points, 20, 1)
     ids, _ = cells.nearest(queries, points[order], 20, 1)
@@ -215,13 +215,13 @@ def test_points_that_are_all_alike_take_no_cells_from_the_others(share):
 
 def test_no_centre_is_the_place_of_a_single_point():
     points = np.concatenate([scattered(2500), 5 * np.eye(8, dtype=np.float32)])  # eight that are far from all
-    cells, _ = cells_of(points, 1)
+    cells, _ = build_cells(points, 1)
     distance = ((points[:, None, :] - cells.centres[None]) ** 2).sum(axis=2)
     assert distance[-8:].min() > 1
 
 
 def test_all_points_the_same():
-    cells, order = cells_of(np.ones((2500, 4), np.float32), 1)
+    cells, order = build_cells(np.ones((2500, 4), np.float32), 1)
     assert len(cells.centres) == 1
     ids, _ = cells.nearest(np.ones((3, 4), np.float32), np.ones((2500, 4), np.float32), 5, 1)
     assert order[ids].tolist() == [[0, 1, 2, 3, 4]] * 3
@@ -229,7 +229,7 @@ def test_all_points_the_same():
 
 def test_fewer_points_keep_their_cells():
     points = scattered(3000)
-    cells, _ = cells_of(points, 1)
+    cells, _ = build_cells(points, 1)
     stays = np.random.default_rng(0).random(3000) < 0.7
     fewer = cells.fewer(stays)
     before = np.repeat(np.arange(len(cells.centres)), np.diff(cells.pointer))

@@ -13,7 +13,7 @@ from contract import problem
 from neartag.linalg.rows import as_rows, normalise
 from neartag.search import cells
 from neartag.search import inverted_index as feature_vote
-from neartag.search.inverted_index import AMONG, FeatureIndex, united
+from neartag.search.inverted_index import AMONG, FeatureIndex, merge_ids
 from neartag.x1 import selection as held_out
 from neartag.x1 import training
 from neartag.x1.classifier import X1Classifier
@@ -57,10 +57,10 @@ def test_lists_that_name_everybody_are_a_search_everywhere():
 
 def test_several_lists_are_united_without_repeating_anybody():
     lists = [np.array([[3, 1, -1], [5, 4, 2]], np.int32), np.array([[1, 7, -1], [2, 5, 4]], np.int32)]
-    for row, wanted in zip(united(lists), ({1, 3, 7}, {2, 4, 5}), strict=True):
+    for row, wanted in zip(merge_ids(lists), ({1, 3, 7}, {2, 4, 5}), strict=True):
         named = row[row >= 0].tolist()
         assert sorted(named) == sorted(wanted)
-    assert united(lists[:1]) is lists[0]
+    assert merge_ids(lists[:1]) is lists[0]
 
 
 @pytest.mark.parametrize("dense", [False, True])

@@ -10,17 +10,17 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.rows import as_rows, normalise
 from neartag.x1 import kmeans as module
-from neartag.x1.kmeans import automatic, partition, route
+from neartag.x1.kmeans import auto_partition, partition, route
 
 
 @pytest.fixture(autouse=True)
 def held():
     """Hold BLAS to one thread, as all callers do."""
-    with hold():
+    with single_threaded_blas():
         yield
 
 
@@ -325,15 +325,15 @@ def test_truncated_centroids_keep_no_more_where_entries_are_equal():
     ],
 )
 def test_automatic_numbers(n, learners, clusters, dim, wanted):
-    settled = automatic(n, {"n_learners": learners, "n_clusters": clusters, "embedding_dim": dim})
+    settled = auto_partition(n, {"n_learners": learners, "n_clusters": clusters, "embedding_dim": dim})
     assert settled == dict(zip(("n_learners", "n_clusters", "embedding_dim"), wanted, strict=True))
 
 
 @pytest.mark.parametrize(("n", "measured", "dim"), [(100, False, 64), (100, True, 100), (10**6, True, 100)])
 def test_fewer_dimensions_where_rankers_decide(n, measured, dim):
     settings = {"n_learners": 1, "n_clusters": "auto", "embedding_dim": "auto", "refine": True}
-    assert automatic(n, settings, measured=measured)["embedding_dim"] == dim
-    assert automatic(n, {**settings, "embedding_dim": 7}, measured=measured)["embedding_dim"] == 7
+    assert auto_partition(n, settings, measured=measured)["embedding_dim"] == dim
+    assert auto_partition(n, {**settings, "embedding_dim": 7}, measured=measured)["embedding_dim"] == 7
 
 
 # ---- many clusters, in two stages

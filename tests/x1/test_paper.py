@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import lsq_linear
 from scipy.sparse import csr_matrix
 
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.rows import normalise
 from neartag.x1.classifier import X1Classifier
@@ -24,7 +24,7 @@ from neartag.x1.svp import SMALL, svp
 @pytest.fixture(autouse=True)
 def held():
     """Hold BLAS to one thread, as all callers do."""
-    with hold():
+    with single_threaded_blas():
         yield
 
 

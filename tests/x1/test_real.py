@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from neartag import metrics, presets
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.data import registry
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.label_graph import neighbour_graph
@@ -41,7 +41,7 @@ def test_precision_is_above_the_floor(real_data, name, preset):
 )
 def test_svp_of_real_labels_ends_within_one_percent_of_the_textbook(real_data, name, dim):
     real_data(name)
-    with hold():
+    with single_threaded_blas():
         graph = neighbour_graph(registry.load(name, "train").Y[:1000], 100)
         found = svp(graph, dim)
         G = graph.toarray().astype(np.float64)

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.rows import normalise
 from neartag.x1 import regression as module
@@ -33,7 +33,7 @@ SHAPES = {"tall": (150, 60), "wide": (80, 200)}  # (n, d): the primal system is 
 @pytest.fixture(autouse=True)
 def held():
     """Hold BLAS to one thread, as all callers do."""
-    with hold():
+    with single_threaded_blas():
         yield
 
 

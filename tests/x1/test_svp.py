@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.x1 import svp as module
 from neartag.x1.label_graph import neighbour_graph
@@ -21,7 +21,7 @@ from neartag.x1.svp import svp
 @pytest.fixture(autouse=True)
 def held():
     """Hold BLAS to one thread, as all callers do."""
-    with hold():
+    with single_threaded_blas():
         yield
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.search.exact import nearest
 from neartag.search.weights import voter_weights
 from neartag.x1 import vote as module
@@ -21,7 +21,7 @@ from neartag.x1.vote import vote
 @pytest.fixture(autouse=True, scope="module")
 def held():
     """Hold BLAS to one thread, as all callers do."""
-    with hold():
+    with single_threaded_blas():
         yield
 
 

@@ -53,10 +53,10 @@ def load_training(
         if isinstance(found, Dataset):
             return Training(found)
         from neartag.encoders.tfidf import TfidfFeatures
-        from neartag.tagging.corpus import gather
+        from neartag.tagging.corpus import build_corpus
 
         features = TfidfFeatures() if features is None else features
-        corpus = gather(found, features, keep_texts=keep_texts)
+        corpus = build_corpus(found, features, keep_texts=keep_texts)
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
     return Training(rows, features, corpus.texts)
 
@@ -70,9 +70,9 @@ def load_points(
     found = read(data, part, reading)
     known = stored.label_names
     if not isinstance(found, Dataset):
-        from neartag.tagging.corpus import gather
+        from neartag.tagging.corpus import build_corpus
 
-        corpus = gather(found, _features(stored, data), keep_texts=False, fit=False)
+        corpus = build_corpus(found, _features(stored, data), keep_texts=False, fit=False)
         return corpus.X, _under_known(corpus.Y, corpus.label_names, known or [])
     X = _columns(found.X, stored.model.n_features, "features", data)
     if found.label_names is None or known is None or found.label_names == known:
@@ -99,9 +99,9 @@ def load_rows(
     found = read(data, "test", reading, labelled=False)
     if isinstance(found, Dataset):
         return _columns(found.X, stored.model.n_features, "features", data)
-    from neartag.tagging.corpus import gather
+    from neartag.tagging.corpus import build_corpus
 
-    return gather(found, _features(stored, data), keep_texts=False, fit=False).X
+    return build_corpus(found, _features(stored, data), keep_texts=False, fit=False).X
 
 
 def _text_of(line: str) -> str:

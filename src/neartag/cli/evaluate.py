@@ -9,6 +9,7 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
 from neartag.cli.sources import HELP, Reading, with_reading
+from neartag.linalg import csr
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -104,7 +105,7 @@ def counted(model: Any) -> csr_matrix:
     import numpy as np
     from scipy.sparse import csc_matrix, csr_matrix
 
-    pointers = np.concatenate([[0], np.cumsum(model.frequency)])
+    pointers = csr.pointer(model.frequency)
     rows = np.arange(pointers[-1]) - np.repeat(pointers[:-1], model.frequency)
     ones = np.ones(len(rows), np.float32)
     return csr_matrix(csc_matrix((ones, rows, pointers), shape=(model.n_points, model.n_labels)))

@@ -17,7 +17,7 @@ from neartag.core.errors import ParameterError
 from neartag.core.estimator import LabelClassifier, describe, shown
 from neartag.core.parameters import MACHINE, checked
 from neartag.core.progress import Progress
-from neartag.core.threads import hold, resolve_jobs
+from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.linalg.rows import Rows
 from neartag.linalg.validation import check_training
 
@@ -61,7 +61,7 @@ class Comparator(LabelClassifier):
         self._refuse_too_large(
             Shape(rows.shape[0], rows.shape[1], facts.width, entries, Y.nnz), settings, threads, limit
         )
-        with hold(), shown(progress) as bar:
+        with single_threaded_blas(), shown(progress) as bar:
             self._learned(self._train(rows, labels, facts, threads, bar))
         if "max_iter" in settings:
             self.n_iter_ = settings["max_iter"]  # none ends before

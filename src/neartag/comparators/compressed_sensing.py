@@ -31,12 +31,13 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators import compressed_sensing_kernels as kernels
 from neartag.comparators.base import Comparator, Shape, from_table
-from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, squashed
+from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, to_unit_interval
 from neartag.comparators.ridge import ridge, ridge_memory
 from neartag.core.progress import Progress
-from neartag.core.threads import hold, run_ranges, tall_times
+from neartag.core.threads import matmul_rows, run_ranges, single_threaded_blas
+from neartag.linalg import csr
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, times
+from neartag.linalg.rows import Rows, matmul
 
 # CoSaMP's iterations at most; of bibtex, Delicious and MediaMill no point took more than ten, and most two to four.
 COSAMP_STEPS = 20
@@ -54,7 +55,7 @@ class CompressedSensingModel(ScoringModel):
     @cached_property
     def gram(self) -> np.ndarray:
         """AᵀA, (seen, seen): made at the first prediction, and never stored."""
-        with hold():
+        with single_threaded_blas():
             return np.ascontiguousarray(self.projections.T) @ self.projections
 
     def adjusted(self, changes: dict[str, Any]) -> CompressedSensingModel:
@@ -69,13 +70,13 @@ class CompressedSensingModel(ScoringModel):
 
     def scores(self, rows: Rows, threads: int) -> csr_matrix:
         """Return the chosen labels' coefficients, squashed so that ½ stays ½."""
-        predicted = times(rows, self.weights, threads)  # ẑ (rows, m)
+        predicted = matmul(rows, self.weights, threads)  # ẑ (rows, m)
         k = min(self.settings["sparsity"], *self.projections.shape)  # more columns than m always depend on each other
         ids, coefficients = decoded(predicted, self.projections, self.gram, k, self.settings["decoder"], threads)
         chosen = ids >= 0
-        pointer = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
+        pointer = csr.pointer(chosen.sum(axis=1))
         found = csr_matrix(
-            (squashed(coefficients[chosen], 0.5), ids[chosen], pointer), shape=(len(ids), self.facts.width)
+            (to_unit_interval(coefficients[chosen], 0.5), ids[chosen], pointer), shape=(len(ids), self.facts.width)
         )
         found.sort_indices()
         return found
@@ -107,7 +108,7 @@ def decoded(
 
     OMP gives labels in the order in which it chose them, CoSaMP the largest coefficient first.
     """
-    products = tall_times(predicted, projections, threads)  # Aᵀ ẑ (rows, labels)
+    products = matmul_rows(predicted, projections, threads)  # Aᵀ ẑ (rows, labels)
     ids, coefficients = np.empty((len(products), k), np.int32), np.empty((len(products), k), np.float32)
     if decoder == "omp":
         run_ranges(kernels.orthogonal_matching_pursuit, len(ids), threads, products, gram, ids, coefficients)
@@ -138,7 +139,7 @@ class CompressedSensingClassifier(Comparator):
         settings = facts.settings
         A = random_projections(projection_count(settings, facts.width), facts.width, settings["random_state"])
         with progress.start(1, "regression of the projections"):
-            targets = times(Y, np.ascontiguousarray(A.T), threads)  # Y Aᵀ (n, m)
+            targets = matmul(Y, np.ascontiguousarray(A.T), threads)  # Y Aᵀ (n, m)
             weights = ridge(rows, targets, settings["l2"], threads)
             progress.advance()
         return CompressedSensingModel(facts, weights, A)

@@ -31,12 +31,12 @@ from scipy.linalg import eigh, solve_triangular
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.base import Comparator, Shape, from_table
-from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, squashed
+from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, to_unit_interval
 from neartag.core.progress import Progress
-from neartag.core.threads import run_pieces, tall_times
+from neartag.core.threads import matmul_rows, run_pieces
 from neartag.linalg.cholesky import cholesky
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, gram, times, transpose
+from neartag.linalg.rows import Rows, gram, matmul, transpose
 from neartag.x1.regression import SMALLEST_L2
 
 # Labels worked on at once, at least.
@@ -56,9 +56,9 @@ class CPLSTModel(ScoringModel):
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
         """Return ȳ + x W Vᵀ, squashed so that ½ stays ½."""
-        raw = tall_times(times(rows, self.weights, threads), self.directions, threads)  # (m, seen)
+        raw = matmul_rows(matmul(rows, self.weights, threads), self.directions, threads)  # (m, seen)
         raw += means(self.facts).astype(np.float32)
-        return squashed(raw, 0.5)
+        return to_unit_interval(raw, 0.5)
 
     def state(self) -> State:
         """Return both factors."""
@@ -113,12 +113,12 @@ def conditional_directions(
     T[:] = solve_triangular(factor, T, lower=True, overwrite_b=True, check_finite=False)
     d, labels = T.shape
     if labels <= d:
-        values, V = leading_eigenvectors(tall_times(T.T, T, threads), count)
-        images = tall_times(T, V, threads)  # T V (d, M)
+        values, V = leading_eigenvectors(matmul_rows(T.T, T, threads), count)
+        images = matmul_rows(T, V, threads)  # T V (d, M)
     else:
-        values, U = leading_eigenvectors(tall_times(T, T.T, threads), count)
+        values, U = leading_eigenvectors(matmul_rows(T, T.T, threads), count)
         roots = np.sqrt(np.maximum(values, np.finfo(float).tiny))
-        V = tall_times(T.T, U, threads) / roots  # (L, M)
+        V = matmul_rows(T.T, U, threads) / roots  # (L, M)
         images = U * roots  # T V again
     return solve_triangular(factor, images, lower=True, trans="T", check_finite=False), V
 

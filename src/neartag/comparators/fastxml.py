@@ -39,8 +39,9 @@ from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array
 from neartag.core.progress import Progress
 from neartag.core.threads import run_pieces, run_ranges
+from neartag.linalg import csr
 from neartag.linalg.packing import require, within
-from neartag.linalg.rows import Rows, parts
+from neartag.linalg.rows import Rows, csr_arrays
 
 Tree = tuple[np.ndarray, ...]  # child, then indptr, indices and data of the weights and of the shares
 # Weights of a tree for each of its points, to tell how much memory a model takes: measured 2 to 10 at useful settings.
@@ -60,11 +61,11 @@ class FastXMLModel(ScoringModel):
 
     @cached_property
     def _weights(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return parts(self.weights)
+        return csr_arrays(self.weights)
 
     @cached_property
     def _shares(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return parts(self.shares)
+        return csr_arrays(self.shares)
 
     def scores(self, rows: Rows, threads: int) -> csr_matrix:
         """Return each label's share of the points in the leaves that a row comes to, averaged over the trees."""
@@ -82,7 +83,7 @@ class FastXMLModel(ScoringModel):
         rows = csr_matrix(rows)
         out = np.empty((rows.shape[0], len(self.roots)), np.int32)
         trees = self.child, *self._weights, rows.shape[1], self.roots
-        run_ranges(walk.find_leaves, rows.shape[0], threads, *parts(rows), *trees, out)
+        run_ranges(walk.find_leaves, rows.shape[0], threads, *csr_arrays(rows), *trees, out)
         return out
 
     def state(self) -> State:
@@ -126,9 +127,9 @@ def grow_trees(
     count = settings["trees"]
     seeds = np.random.SeedSequence(settings["random_state"]).generate_state(count, np.uint64)
     discount = discounts(Y.shape[1])
-    indptr, indices, data = parts(rows)
+    indptr, indices, data = csr_arrays(rows)
     x = indptr, indices.view(np.uint32), data
-    y = *parts(Y)[:2], normalisers(Y, discount), discount
+    y = *csr_arrays(Y)[:2], normalisers(Y, discount), discount
     costs = float(settings["log_loss_coefficient"]), float(settings["ndcg_coefficient"])
     limits = settings["max_iter"], settings["max_leaf"], settings["labels_per_leaf"]
     trees: list[Tree] = [()] * count
@@ -150,7 +151,7 @@ def joined(trees: list[Tree], facts: Facts) -> FastXMLModel:
     child = np.concatenate([np.where(tree[0] > 0, tree[0] + root, 0) for tree, root in zip(trees, roots, strict=True)])
 
     def stacked(first: int, width: int) -> csr_matrix:
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(tree[first]) for tree in trees]))])
+        indptr = csr.pointer(np.concatenate([np.diff(tree[first]) for tree in trees]))
         indices, data = (np.concatenate([tree[first + piece] for tree in trees]) for piece in (1, 2))
         return csr_matrix((data, indices, indptr), shape=(len(child), width))
 

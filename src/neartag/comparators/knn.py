@@ -25,8 +25,9 @@ from scipy.sparse import csr_matrix
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array
 from neartag.core.progress import Progress
+from neartag.linalg import csr
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import Rows, normalise, times, transpose
+from neartag.linalg.rows import Rows, matmul, normalise, transpose
 from neartag.search.exact import nearest
 from neartag.search.inverted_index import FeatureIndex
 
@@ -82,7 +83,7 @@ class KNNModel(ScoringModel):
             columns = transpose(csr_matrix(self.rows[begin : begin + POINTS]))  # (d, ≤ POINTS)
             for first in range(0, m, QUERIES):
                 part = slice(first, first + QUERIES)
-                reach = times(rows[part], columns, threads) - self.half_squares[begin : begin + POINTS]
+                reach = matmul(rows[part], columns, threads) - self.half_squares[begin : begin + POINTS]
                 search_kernels.row_top(reach, begin, ids[part], found[part], 0, len(reach))
         return ids, found
 
@@ -103,7 +104,7 @@ def voted(Y: csr_matrix, ids: np.ndarray, weights: np.ndarray) -> csr_matrix:
     cast = weights > 0
     total = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    pointer = np.concatenate([[0], np.cumsum(cast.sum(axis=1))])
+    pointer = csr.pointer(cast.sum(axis=1))
     shares_sparse = csr_matrix((shares[cast], ids[cast], pointer), shape=(len(ids), Y.shape[0]))
     found = csr_matrix(shares_sparse @ Y)  # (m, labels)
     found.data = np.minimum(found.data, 1)  # sums of rounded shares

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators import lpsr_kernels
 from neartag.comparators.label_scorer import LabelScorer
+from neartag.linalg import csr
 from neartag.linalg.rows import Rows, select_columns
 
 # Steps of the ascent; the largest change of a share in the first, and after how many steps it is half as much; how
@@ -48,7 +49,7 @@ def rankings(rows: Rows, Y: csr_matrix, scorer: LabelScorer, candidates: np.ndar
         lengths.append(last)
         orders.append(order[needed])
         hits.append(hit[needed])
-    pointer = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    pointer = csr.pointer(np.concatenate(lengths)).astype(np.int64)
     return Rankings(pointer, np.concatenate(orders), np.concatenate(hits), count)
 
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators import lpsr_kernels
 from neartag.core.threads import run_ranges
-from neartag.linalg.rows import Rows, parts, times, transpose
+from neartag.linalg.rows import Rows, csr_arrays, matmul, transpose
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class LabelScorer:
 
     def of_labels(self, rows: Rows, labels: np.ndarray, threads: int = 1) -> np.ndarray:
         """Return the scores of some labels for each row, (m, labels given)."""
-        scores = times(rows, transpose(self.table[labels]), threads)  # (m, labels given)
+        scores = matmul(rows, transpose(self.table[labels]), threads)  # (m, labels given)
         scores += np.outer(mass(rows), self.slope[labels])
         scores += self.prior[labels]
         scores -= self._shared(rows)[:, None]
@@ -35,10 +35,10 @@ class LabelScorer:
 
     def of_pattern(self, rows: Rows, pattern: csr_matrix, threads: int = 1) -> np.ndarray:
         """Return the scores of the labels that each row has in a CSR pattern (m, labels), one for each entry of it."""
-        sparse_rows = parts(csr_matrix(rows))
-        indptr, indices, _ = parts(pattern)
+        sparse_rows = csr_arrays(csr_matrix(rows))
+        indptr, indices, _ = csr_arrays(pattern)
         out = np.empty(len(indices), np.float32)
-        arrays = (*sparse_rows, *parts(self.table), indptr, indices, self.table.shape[1], out)
+        arrays = (*sparse_rows, *csr_arrays(self.table), indptr, indices, self.table.shape[1], out)
         run_ranges(lpsr_kernels.pattern_products, len(indptr) - 1, threads, *arrays, work=indptr)
         lengths = np.diff(indptr)
         out += np.repeat(mass(rows), lengths) * self.slope[indices]

@@ -34,11 +34,11 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.leml_steps import Factors, Problem, balanced, label_step, problem_bytes, problem_of, start
-from neartag.comparators.model import Facts, ScoringModel, State, check_array, dimension, squashed
+from neartag.comparators.model import Facts, ScoringModel, State, check_array, dimension, to_unit_interval
 from neartag.core.progress import Progress
-from neartag.core.threads import tall_times
+from neartag.core.threads import matmul_rows
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, times, transpose
+from neartag.linalg.rows import Rows, matmul, transpose
 
 # A label that is there is regressed on as 1, one that is not as 0.
 MIDDLE = 0.5
@@ -85,7 +85,7 @@ class LEMLModel(ScoringModel):
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
         """Return what the regression gives for each label, 0.5 where it is undecided."""
-        return squashed(tall_times(times(rows, self.W, threads), self.H.T, threads), MIDDLE)
+        return to_unit_interval(matmul_rows(matmul(rows, self.W, threads), self.H.T, threads), MIDDLE)
 
     def state(self) -> State:
         """Return the factors."""

@@ -10,9 +10,9 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.base import Shape
-from neartag.core.threads import run_pieces, sum_blocks, tall_times
+from neartag.core.threads import matmul_rows, run_pieces, sum_blocks
 from neartag.linalg.cholesky import cholesky, cholesky_solve
-from neartag.linalg.rows import Rows, gram, times, transpose
+from neartag.linalg.rows import Rows, gram, matmul, transpose
 from neartag.x1.regression import CG_COLUMNS, SMALLEST_L2, column_squares, products
 
 # X is decomposed where the smaller of its sides is no larger: the decomposition then costs less than the steps of
@@ -75,7 +75,7 @@ class Spectral:
         if rows.shape[1] <= rows.shape[0]:
             squares, basis = np.linalg.eigh(gram(rows, transposed, np.float64, threads))
             cross = np.asarray(_dense(Y.T.astype(np.float64) @ precise)).T  # XᵀY (d, L)
-            cross = tall_times(np.ascontiguousarray(basis.T), cross, threads)
+            cross = matmul_rows(np.ascontiguousarray(basis.T), cross, threads)
         else:
             squares, points = np.linalg.eigh(gram(transposed, rows, np.float64, threads))  # P (n, n)
             kept = squares > SMALLEST_SQUARE * max(squares[-1], np.finfo(np.float64).tiny)
@@ -91,16 +91,16 @@ class Spectral:
 
     def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA and YᵀA."""
-        return W.T @ (self.squares[:, None] * W), tall_times(self.cross.T, W, self.threads)
+        return W.T @ (self.squares[:, None] * W), matmul_rows(self.cross.T, W, self.threads)
 
     def solve(self, H: np.ndarray, sizes: np.ndarray, l2: float, W: np.ndarray, steps: int) -> np.ndarray:
         """Return the best W, exactly."""
-        right = tall_times(self.cross, H.astype(np.float64, copy=False), self.threads)  # (m, r)
+        right = matmul_rows(self.cross, H.astype(np.float64, copy=False), self.threads)  # (m, r)
         return right / (np.outer(self.squares, sizes) + max(l2, SMALLEST_L2))
 
     def weights(self, W: np.ndarray) -> np.ndarray:
         """Return W over the features."""
-        return tall_times(self.basis, W, self.threads)
+        return matmul_rows(self.basis, W, self.threads)
 
 
 @dataclass
@@ -127,25 +127,25 @@ class Gradients:
 
     def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA and YᵀA."""
-        A = times(self.rows, W, self.threads)  # (n, r)
-        return _gram(A, self.threads), times(self.Y_transposed, A, self.threads)
+        A = matmul(self.rows, W, self.threads)  # (n, r)
+        return _gram(A, self.threads), matmul(self.Y_transposed, A, self.threads)
 
     def hessian_times(self, W: np.ndarray, sizes: np.ndarray, l2: float) -> np.ndarray:
         """Return XᵀX W diag(sizes) + λ W, a column at its own size; on this thread."""
-        image = times(self.transposed, times(self.rows, W))
+        image = matmul(self.transposed, matmul(self.rows, W))
         image *= sizes.astype(np.float32)
         image += np.float32(l2) * W
         return image
 
     def solve(self, H: np.ndarray, sizes: np.ndarray, l2: float, W: np.ndarray, steps: int) -> np.ndarray:
         """Return W after at most so many steps, which make the objective fall each."""
-        targets = times(self.Y, H, self.threads)  # Y H (n, r)
+        targets = matmul(self.Y, H, self.threads)  # Y H (n, r)
         out = np.empty_like(W)
 
         # Columns are independent of each other, so each thread has its own; pieces do not depend on the threads.
         def part(first: int, last: int) -> None:
             columns = slice(first, last)
-            right = times(self.transposed, np.ascontiguousarray(targets[:, columns]))  # XᵀY H (d, columns)
+            right = matmul(self.transposed, np.ascontiguousarray(targets[:, columns]))  # XᵀY H (d, columns)
             out[:, columns] = self._descend(right, sizes[columns], l2, W[:, columns], steps)
 
         run_pieces(part, W.shape[1], self.threads, least=CG_COLUMNS)
@@ -209,13 +209,13 @@ def start(Y: csr_matrix, transposed: csr_matrix, rank: int, rng: np.random.Gener
     """
     H = rng.standard_normal((Y.shape[1], rank), np.float32)
     for _ in range(START_ROUNDS):
-        H = times(transposed, times(Y, H, threads), threads)
+        H = matmul(transposed, matmul(Y, H, threads), threads)
         squares, vectors = np.linalg.eigh(_gram(H, threads))
         kept = squares > SMALLEST_SQUARE * squares[-1]
         if not kept.any():  # nobody has a label
             return np.zeros((Y.shape[1], 1), np.float32)
         turn = vectors[:, kept] / np.sqrt(squares[kept])
-        H = tall_times(H, turn.astype(np.float32), threads)
+        H = matmul_rows(H, turn.astype(np.float32), threads)
     return H
 
 
@@ -252,7 +252,9 @@ def balanced(W: np.ndarray, H: np.ndarray, threads: int) -> Factors:
     sizes, turn = sizes[order], turn[:, order]
     for_W = root @ turn / np.sqrt(sizes)
     for_H = (vectors[:, kept] / lengths) @ turn * np.sqrt(sizes)
-    return Factors(tall_times(W, for_W.astype(W.dtype), threads), tall_times(H, for_H.astype(H.dtype), threads), sizes)
+    return Factors(
+        matmul_rows(W, for_W.astype(W.dtype), threads), matmul_rows(H, for_H.astype(H.dtype), threads), sizes
+    )
 
 
 def _is_small(points: int, features: int, labels: int) -> bool:

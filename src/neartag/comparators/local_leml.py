@@ -37,15 +37,15 @@ from neartag.comparators.model import (
     State,
     check_array,
     dimension,
-    squashed,
+    to_unit_interval,
 )
 from neartag.core.progress import Progress
-from neartag.core.threads import hold, tall_times
+from neartag.core.threads import matmul_rows, single_threaded_blas
 from neartag.linalg.packing import require, within
-from neartag.linalg.rows import Rows, compact, normalise, own_columns, select_columns, times
-from neartag.x1.kmeans import Partition, automatic, route
+from neartag.linalg.rows import Rows, compact, matmul, normalise, select_columns, used_columns
+from neartag.x1.kmeans import Partition, auto_partition, route
 from neartag.x1.learner import LARGEST_SHARE
-from neartag.x1.training import cut_all
+from neartag.x1.training import make_partitions
 
 
 @dataclass
@@ -59,8 +59,8 @@ class LocalFactors:
 
     def scores(self, rows: Rows, width: int, threads: int) -> csr_matrix:
         """Return what the regression gives for the cluster's labels: CSR (m, width)."""
-        known = times(select_columns(rows, self.features), self.W, threads)  # (m, r)
-        raw = tall_times(known, self.H.T, threads)  # (m, labels)
+        known = matmul(select_columns(rows, self.features), self.W, threads)  # (m, r)
+        raw = matmul_rows(known, self.H.T, threads)  # (m, labels)
         pointer = np.arange(len(raw) + 1, dtype=np.int64) * len(self.labels)
         return csr_matrix((raw.ravel(), np.tile(self.labels, len(raw)), pointer), (len(raw), width))
 
@@ -97,12 +97,12 @@ def clusterings(
     unit: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], threads: int
 ) -> list[Partition]:
     """Return the partitions of X1's learners, of which `seeds` are the seeds; a single one where it has one cluster."""
-    return cut_all(unit, {**settings, "centroid_entries": None}, seeds, threads)
+    return make_partitions(unit, {**settings, "centroid_entries": None}, seeds, threads)
 
 
 def settled(points: int, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings with the numbers of learners and clusters that X1 would choose."""
-    chosen = automatic(points, {**settings, "embedding_dim": "auto"})
+    chosen = auto_partition(points, {**settings, "embedding_dim": "auto"})
     return {**settings, **{name: chosen[name] for name in ("n_learners", "n_clusters")}}
 
 
@@ -111,11 +111,11 @@ def train_cluster(
 ) -> LocalFactors:
     """Return the regression of a cluster's points."""
     labels = np.unique(Y.indices).astype(np.int32)
-    rows, features = own_columns(rows)
+    rows, features = used_columns(rows)
     if not len(labels):  # none of its points has any
         progress.advance(settings["max_iter"])
         return LocalFactors(np.zeros((rows.shape[1], 1), np.float32), np.zeros((0, 1), np.float32), labels, features)
-    with hold():
+    with single_threaded_blas():
         found = leml(
             compact(rows),
             select_columns(Y, labels),
@@ -151,7 +151,7 @@ class LocalLEMLModel(ScoringModel):
         for learner in self.learners:
             total = total + learner.scores(rows, unit, width, threads)
         total.eliminate_zeros()
-        total.data = squashed(total.data / len(self.learners), MIDDLE)
+        total.data = to_unit_interval(total.data / len(self.learners), MIDDLE)
         return csr_matrix(total)
 
     def state(self) -> State:

@@ -47,10 +47,11 @@ from neartag.comparators.model import (
     ScoringModel,
     State,
     check_array,
-    squashed,
+    to_unit_interval,
 )
 from neartag.core.progress import Progress
 from neartag.core.threads import run_pieces
+from neartag.linalg import csr
 from neartag.linalg.packing import require
 from neartag.linalg.rows import Rows, normalise
 from neartag.x1.kmeans import Partition, partition, route
@@ -96,7 +97,7 @@ def assign_all(
 
     with progress.start(parts.n_clusters, "parts"):
         run_pieces(some, parts.n_clusters, threads, least=1)
-    pointer = np.concatenate([[0], np.cumsum([len(labels) for labels in found])])
+    pointer = csr.pointer([len(labels) for labels in found])
     labels = np.concatenate(found)
     return csr_matrix((np.ones(len(labels), np.float32), labels, pointer), shape=(parts.n_clusters, Y.shape[1]))
 
@@ -176,7 +177,7 @@ class LPSRModel(ScoringModel):
             raw /= np.repeat(1 + np.abs(mass(features)), np.diff(found.indptr))
         else:
             raw = self.scorer.of_pattern(rows, found, threads)
-        return csr_matrix((squashed(raw, 0), found.indices, found.indptr), shape=found.shape)
+        return csr_matrix((to_unit_interval(raw, 0), found.indices, found.indptr), shape=found.shape)
 
     def state(self) -> State:
         """Return the scorer, the centroids and the labels assigned."""

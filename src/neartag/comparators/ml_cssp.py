@@ -31,12 +31,12 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from neartag.comparators.base import Comparator, Shape, from_table
-from neartag.comparators.model import Facts, ScoringModel, State, check_array, check_dense, dimension, squashed
+from neartag.comparators.model import Facts, ScoringModel, State, check_array, check_dense, dimension, to_unit_interval
 from neartag.comparators.ridge import ridge, ridge_memory
 from neartag.core.progress import Progress
-from neartag.core.threads import tall_times
+from neartag.core.threads import matmul_rows
 from neartag.linalg.packing import require, within
-from neartag.linalg.rows import Rows, times, transpose
+from neartag.linalg.rows import Rows, matmul, transpose
 
 # With no more labels than this all eigenvectors of YᵀY are found at once, which is then quicker than some by iteration.
 MOST_DENSE = 4096
@@ -56,7 +56,7 @@ class MLCSSPModel(ScoringModel):
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
         """Return x W C⁺ Y, squashed so that ½ stays ½."""
-        return squashed(tall_times(times(rows, self.weights, threads), self.lift, threads), 0.5)
+        return to_unit_interval(matmul_rows(matmul(rows, self.weights, threads), self.lift, threads), 0.5)
 
     def state(self) -> State:
         """Return the matrices and the choice."""

@@ -22,10 +22,10 @@ from neartag.core import memory
 from neartag.core.errors import ParameterError
 from neartag.core.frequent_labels import by_frequency, most_frequent, ranked
 from neartag.core.parameters import MACHINE, checked, defaults
-from neartag.core.threads import hold, resolve_jobs, run_ranges
+from neartag.core.threads import resolve_jobs, run_ranges, single_threaded_blas
 from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.packing import check_pointers, count, get_rows, put_rows, require
-from neartag.linalg.rows import DENSE_SHARE, Rows, as_rows, normalise, parts
+from neartag.linalg.rows import DENSE_SHARE, Rows, as_rows, csr_arrays, normalise
 from neartag.linalg.validation import check_count, check_features
 from neartag.search import inverted_index_kernels as list_kernels
 
@@ -199,7 +199,7 @@ class ScoringModel(ABC):
         """Yield the places of some rows and their scores, (rows, seen)."""
         for first in range(0, X.shape[0], self.batch_rows):
             part = slice(first, min(first + self.batch_rows, X.shape[0]))
-            with hold():
+            with single_threaded_blas():
                 found = self.scores(prepared(X[part], self.settings), threads)
             yield part, found[:, : len(self.facts.seen)]
 
@@ -258,13 +258,13 @@ def best(scores: Rows, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         return ids, values
     if sparse.issparse(scores):
         rows = as_rows(scores)
-        run_ranges(list_kernels.sparse_row_top, m, threads, *parts(rows), ids, values, work=parts(rows)[0])
+        run_ranges(list_kernels.sparse_row_top, m, threads, *csr_arrays(rows), ids, values, work=csr_arrays(rows)[0])
     else:
         run_ranges(search_kernels.row_top, m, threads, np.ascontiguousarray(scores, np.float32), 0, ids, values)
     return ids, values
 
 
-def squashed(raw: np.ndarray, middle: float) -> np.ndarray:
+def to_unit_interval(raw: np.ndarray, middle: float) -> np.ndarray:
     """Return scores of any size as numbers between 0 and 1 in their order, 0.5 for `middle`: float32.
 
     They are no probabilities. s / (1 + |s|) keeps apart what a logistic curve would round to the same number.

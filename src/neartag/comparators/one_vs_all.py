@@ -28,11 +28,12 @@ from sklearn import config_context
 from sklearn.svm import LinearSVC
 
 from neartag.comparators.base import Comparator, Shape, from_table
-from neartag.comparators.model import Facts, ScoringModel, State, check_array, squashed
+from neartag.comparators.model import Facts, ScoringModel, State, check_array, to_unit_interval
 from neartag.core.errors import ParameterError
 from neartag.core.progress import Progress
 from neartag.core.threads import run_pieces
-from neartag.linalg.rows import Rows, compact, times, transpose
+from neartag.linalg import csr
+from neartag.linalg.rows import Rows, compact, matmul, transpose
 
 # Of the gradient, relative to its first size and the rarer side's share. Liblinear's own 0.01 is a little quicker, and
 # leaves weights that are off by as much as 0.1.
@@ -74,7 +75,7 @@ def learn(rows: Rows, Y: csr_matrix, C: float, keep_above: float, threads: int, 
 
     with progress.start(labels, "labels"):
         run_pieces(part, labels, threads, least=1)
-    pointer = np.concatenate([[0], np.cumsum([len(ids) for ids, _ in found])])
+    pointer = csr.pointer([len(ids) for ids, _ in found])
     ids, values = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
     weights = csr_matrix((values, ids, pointer), shape=(labels, rows.shape[1]))
     return Machines(weights, (counts == n).astype(np.float32))
@@ -130,9 +131,9 @@ class OneVsAllModel(ScoringModel):
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
         """Return the margins, squashed: 0.5 is on the border."""
-        margins = times(rows, self.weights, threads)  # (m, seen)
+        margins = matmul(rows, self.weights, threads)  # (m, seen)
         margins += self.offset
-        return squashed(margins, 0)
+        return to_unit_interval(margins, 0)
 
     def state(self) -> State:
         """Return the weights and offsets."""

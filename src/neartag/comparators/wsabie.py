@@ -33,12 +33,12 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.knn import voted
-from neartag.comparators.model import BATCH_ROWS, Facts, ScoringModel, State, check_array, check_dense, squashed
+from neartag.comparators.model import BATCH_ROWS, Facts, ScoringModel, State, check_array, check_dense, to_unit_interval
 from neartag.comparators.wsabie_kernels import warp_steps
 from neartag.core.errors import ParameterError
 from neartag.core.progress import Progress
-from neartag.core.threads import tall_times
-from neartag.linalg.rows import Rows, normalise, parts, times
+from neartag.core.threads import matmul_rows
+from neartag.linalg.rows import Rows, csr_arrays, matmul, normalise
 from neartag.search.exact import nearest
 from neartag.search.weights import voter_weights
 
@@ -62,9 +62,9 @@ class WSABIEModel(ScoringModel):
 
     def scores(self, rows: Rows, threads: int) -> Rows:
         """Return each label's share of the votes, or its dot product brought between 0 and 1."""
-        embedded = times(rows, self.V, threads)  # (m, D)
+        embedded = matmul(rows, self.V, threads)  # (m, D)
         if self.settings["ranking"] == "dot":
-            return squashed(tall_times(embedded, self.W.T, threads), float(self.middle[0]))  # (m, seen)
+            return to_unit_interval(matmul_rows(embedded, self.W.T, threads), float(self.middle[0]))  # (m, seen)
         near = min(self.settings["neighbours"], self.n_points)
         ids, cosines = nearest(normalise(embedded), self.Z, near, threads)  # (m, k)
         cosines[~embedded.any(axis=1)] = -np.inf  # who has no direction is near nobody
@@ -105,7 +105,7 @@ def within(matrix: np.ndarray, max_norm: float) -> np.ndarray:
 def pointers(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Return rows as the kernel wants them: a CSR matrix's three arrays, dense rows sharing one row of indices."""
     if sparse.issparse(rows):
-        return (*parts(rows), False)
+        return (*csr_arrays(rows), False)
     n, d = rows.shape
     return np.arange(n + 1, dtype=np.int64) * d, np.arange(d, dtype=np.int32), rows.reshape(-1), True
 
@@ -130,7 +130,7 @@ def learn(
     squares = [np.zeros(count if summed else 0, np.float32) for count in (d, labels)]
     most = settings["max_draws"]
     draws = max(1, min(labels - 1, MOST_DRAWS if most == "auto" else most))
-    y_indptr, y_indices, _ = parts(Y)
+    y_indptr, y_indices, _ = csr_arrays(Y)
     owners = np.repeat(np.arange(rows.shape[0], dtype=np.int32), np.diff(y_indptr))  # the point of each pair
     features, weights = pointers(rows), rank_weights(labels)
     marked, words = np.full(labels, -1, np.int32), random.integers(2**63, size=1).astype(np.uint64)
@@ -161,7 +161,7 @@ def chosen_middle(rows: Rows, Y: csr_matrix, V: np.ndarray, W: np.ndarray, threa
     """
     count = max(1, min(rows.shape[0], BATCH_ROWS, SAMPLE // len(W)))
     sample = np.arange(count) * rows.shape[0] // count  # evenly over the points
-    products = tall_times(times(rows[sample], V, threads), W.T, threads).ravel()  # (count · L,)
+    products = matmul_rows(matmul(rows[sample], V, threads), W.T, threads).ravel()  # (count · L,)
     last = products.size - int(Y[sample].nnz)
     around = np.clip([last - 1, last], 0, products.size - 1)
     return float(np.partition(products, around)[around].mean())
@@ -177,7 +177,7 @@ class WSABIEClassifier(Comparator):
     def _train(self, rows: Rows, Y: csr_matrix, facts: Facts, threads: int, progress: Progress) -> WSABIEModel:
         V, W, _ = learn(rows, Y, facts.settings, progress)
         middle = np.array([chosen_middle(rows, Y, V, W, threads)], np.float32)
-        return WSABIEModel(facts, V, W, middle, normalise(times(rows, V, threads), in_place=True), Y)
+        return WSABIEModel(facts, V, W, middle, normalise(matmul(rows, V, threads), in_place=True), Y)
 
     def _memory(self, shape: Shape, settings: dict[str, Any], threads: int) -> int:
         embedded = 4 * settings["dim"] * (shape.features + shape.labels + shape.points)

@@ -45,7 +45,7 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def hold() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """Hold BLAS to one thread inside the block.
 
     The limit belongs to the process, so the first holder sets it and the last one lifts it:
@@ -172,7 +172,7 @@ def sum_blocks(
     return sum((sums[start] for start in sorted(sums)[1:]), sums[min(sums)])
 
 
-def tall_times(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
+def matmul_rows(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
     """Return tall @ small, (n, a) by (a, b), cut by rows over the threads."""
     out = np.empty((tall.shape[0], small.shape[1]), np.result_type(tall, small))
 
@@ -183,7 +183,7 @@ def tall_times(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
     return out
 
 
-def inner(left: np.ndarray, right: np.ndarray, threads: int) -> np.ndarray:
+def transpose_matmul(left: np.ndarray, right: np.ndarray, threads: int) -> np.ndarray:
     """Return leftᵀ @ right, (n, a) and (n, b) to (a, b), summed over blocks of rows in their order."""
     return sum_blocks(lambda start, stop: left[start:stop].T @ right[start:stop], left.shape[0], threads)
 

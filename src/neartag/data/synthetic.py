@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.data.dataset import Dataset
+from neartag.linalg import csr
 
 _BLOCK_DRAWS = 1 << 21  # words drawn at a time, so that scratch memory stays small beside the result
 _PILOT_WORDS = 1 << 19  # in the points made to learn how many draws give the wanted number of different words
@@ -157,7 +158,7 @@ class _Rows:
 
 def _counted(ids: np.ndarray, counts: np.ndarray, columns: int) -> csr_matrix:
     """Return how often each id was drawn, row by row."""
-    pointers = np.concatenate([[0], np.cumsum(counts)])
+    pointers = csr.pointer(counts)
     rows = csr_matrix(
         (np.ones(ids.size, dtype=np.float32), ids.astype(np.int32), pointers), shape=(counts.size, columns)
     )

@@ -28,6 +28,7 @@ from neartag.encoders.terms import (
     spans_of,
     words_of,
 )
+from neartag.linalg import csr
 
 __all__ = ["CHARACTER_MARK", "Text", "TfidfFeatures"]
 
@@ -328,7 +329,7 @@ def _only_known(columns: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np
     known = columns != UNKNOWN
     if known.all():
         return columns, starts, None
-    return columns[known], np.concatenate([[0], np.cumsum(known)])[starts], known
+    return columns[known], csr.pointer(known)[starts], known
 
 
 def _matrix(data: np.ndarray, columns: np.ndarray, starts: np.ndarray, width: int) -> csr_matrix:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from neartag.core import frequent_labels as frequent
 from neartag.core.errors import ParameterError
 from neartag.evaluation.matches import frequencies
-from neartag.linalg.rows import Rows, as_rows, normalise, parts, times, transpose
+from neartag.linalg.rows import Rows, as_rows, csr_arrays, matmul, normalise, transpose
 from neartag.search import inverted_index_kernels as list_kernels
 from neartag.search import vote_kernels
 
@@ -63,14 +63,14 @@ def ridge(
     labels = _by_frequency(frequencies(Y_train))  # a stable sort of columns in this order settles ties
     train, test = as_rows(X_train), as_rows(X_test)
     train_by_feature = transpose(train)  # (d, n_train)
-    target = times(train_by_feature, as_rows(Y_train[:, labels]))  # (d, L)
+    target = matmul(train_by_feature, as_rows(Y_train[:, labels]))  # (d, L)
     weights = np.zeros_like(target)  # (d, L)
     answers = {}
     for strength in sorted(l2, reverse=True):  # from the easiest system on, each starting at the last one's solution
         weights = _solve_normal_equations(train, train_by_feature, target, strength, weights)
         answer = np.full((test.shape[0], k), -1, dtype=np.int64)
         for start in range(0, test.shape[0], BLOCK_ROWS):
-            scores = times(test[start : start + BLOCK_ROWS], weights)  # (block, L)
+            scores = matmul(test[start : start + BLOCK_ROWS], weights)  # (block, L)
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             answer[start : start + BLOCK_ROWS, : best.shape[1]] = labels[best]
         answers[strength] = answer
@@ -84,14 +84,14 @@ def _solve_normal_equations(X: Rows, transposed: Rows, target: np.ndarray, l2: f
     """
     inverse_diagonal = 1 / (np.asarray(X.multiply(X).sum(axis=0)).reshape(-1, 1) + l2).astype(np.float32)  # (d, 1)
     weights = start.copy()  # (d, L)
-    residual = target - times(transposed, times(X, weights)) - l2 * weights  # (d, L)
+    residual = target - matmul(transposed, matmul(X, weights)) - l2 * weights  # (d, L)
     direction = inverse_diagonal * residual  # (d, L)
     product = np.einsum("ij,ij->j", residual, direction)  # (L,)
     allowed = CG_TOLERANCE * np.linalg.norm(target, axis=0)  # (L,)
     for _ in range(CG_MAX_ITER):
         if np.all(np.linalg.norm(residual, axis=0) <= allowed):
             break
-        applied = times(transposed, times(X, direction)) + l2 * direction  # (d, L)
+        applied = matmul(transposed, matmul(X, direction)) + l2 * direction  # (d, L)
         curvature = np.einsum("ij,ij->j", direction, applied)  # (L,)
         step = np.divide(product, curvature, out=np.zeros_like(product), where=curvature > 0)
         weights += step * direction
@@ -110,7 +110,7 @@ def _nearest(queries: Rows, postings: csr_matrix, count: int) -> tuple[np.ndarra
     ids = np.empty((m, count), np.int32)
     cosines = np.empty((m, count), np.float32)
     scratch = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
-    matrices = *parts(queries), *parts(postings), *parts(transpose(postings))
+    matrices = *csr_arrays(queries), *csr_arrays(postings), *csr_arrays(transpose(postings))
     list_kernels.sparse_top(*matrices, 0.0, count, *scratch, ids, cosines, 0, m)
     return ids, cosines
 
@@ -118,7 +118,7 @@ def _nearest(queries: Rows, postings: csr_matrix, count: int) -> tuple[np.ndarra
 def _voted(Y: csr_matrix, frequency: np.ndarray, voters: np.ndarray, weights: np.ndarray, k: int) -> np.ndarray:
     """Return the k labels with the largest sums of their voters' weights, (m, k), -1 where there are fewer."""
     best = np.empty((len(voters), k), np.int32)
-    indptr, indices, _ = parts(Y)
+    indptr, indices, _ = csr_arrays(Y)
     arguments = np.ascontiguousarray(voters), np.ascontiguousarray(weights, np.float64), frequency
     scratch = np.zeros(Y.shape[1]), np.empty(Y.shape[1], np.int32)
     vote_kernels.vote_top(indptr, indices, *arguments, *scratch, best, np.empty(best.shape), 0, len(best))

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from neartag.core.errors import ParameterError
+from neartag.linalg import csr
 
 
 @dataclass(frozen=True)
-class Judged:
+class Matches:
     """Predictions checked against the truth."""
 
     labels: np.ndarray  # (n, columns) int64
@@ -23,7 +24,7 @@ class Judged:
     counts: np.ndarray  # (n,) true labels a point
 
 
-def judge(labels: np.ndarray, Y: csr_matrix) -> Judged:
+def match_labels(labels: np.ndarray, Y: csr_matrix) -> Matches:
     """Return predictions checked against the true labels; ParameterError where they do not fit together."""
     truth = canonical(Y, "Y")
     points, label_count = truth.shape
@@ -52,25 +53,25 @@ def judge(labels: np.ndarray, Y: csr_matrix) -> Judged:
     position = np.searchsorted(keys, wanted)
     hits = (given >= 0) & (position < keys.size)
     hits[hits] = keys[position[hits]] == wanted[hits]
-    return Judged(given, hits, truth, counts)
+    return Matches(given, hits, truth, counts)
 
 
-def within(judged: Judged, chosen: np.ndarray) -> Judged:
+def within(judged: Matches, chosen: np.ndarray) -> Matches:
     """Return the same predictions checked against only those true labels that are chosen: a bool for each label."""
     kept = chosen[judged.truth.indices]
-    starts = np.concatenate([[0], np.cumsum(kept)])[judged.truth.indptr]
+    starts = csr.pointer(kept)[judged.truth.indptr]
     parts = judged.truth.data[kept], judged.truth.indices[kept], starts
     hits = judged.hits.copy()
     hits[hits] = chosen[judged.labels[hits]]
-    return Judged(judged.labels, hits, csr_matrix(parts, shape=judged.truth.shape), np.diff(starts))
+    return Matches(judged.labels, hits, csr_matrix(parts, shape=judged.truth.shape), np.diff(starts))
 
 
-def score(family: str, k: int, judged: Judged, known: np.ndarray | None = None) -> float:
+def score(family: str, k: int, judged: Matches, known: np.ndarray | None = None) -> float:
     """Return a metric over all points, in percent."""
     return percent(*terms(family, k, judged, known))
 
 
-def terms(family: str, k: int, judged: Judged, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def terms(family: str, k: int, judged: Matches, known: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return for each point what was reached and what was attainable, as in the table of metrics.py: (n,) and (n,)."""
     check_k(k, judged)
     if family.endswith("nDCG"):
@@ -95,7 +96,7 @@ def terms(family: str, k: int, judged: Judged, known: np.ndarray | None) -> tupl
     return divide(gains @ discount, ideal), divide(_best(judged, weights, discount), ideal)
 
 
-def _best(judged: Judged, weights: np.ndarray, discount: np.ndarray) -> np.ndarray:
+def _best(judged: Matches, weights: np.ndarray, discount: np.ndarray) -> np.ndarray:
     """Return the largest discounted sum of weights that k labels can reach for each point: (n,)."""
     points = judged.counts.size
     rows = np.repeat(np.arange(points), judged.counts)
@@ -124,7 +125,7 @@ def frequencies(Y: csr_matrix) -> np.ndarray:
     return np.bincount(Y.indices, minlength=Y.shape[1])
 
 
-def check_k(k: int, judged: Judged) -> None:
+def check_k(k: int, judged: Matches) -> None:
     """Refuse a k that the predictions have no columns for."""
     if k < 1:
         raise ParameterError(f"k must be at least 1: {k}")

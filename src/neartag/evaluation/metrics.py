@@ -29,12 +29,12 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.evaluation.matches import (
-    Judged,
+    Matches,
     canonical,
     check_k,
     divide,
     frequencies,
-    judge,
+    match_labels,
     percent,
     score,
     terms,
@@ -211,19 +211,19 @@ def paired_bootstrap(
     return Interval(percent(summands[:, 0], summands[:, 1]), float(low), float(high))
 
 
-def _scored(family: str, k: int, judged: Judged, known: np.ndarray | None = None) -> float:
+def _scored(family: str, k: int, judged: Matches, known: np.ndarray | None = None) -> float:
     _check_k(k, judged)
     return score(family, k, judged, known)
 
 
-def _check_k(k: int, judged: Judged) -> None:
+def _check_k(k: int, judged: Matches) -> None:
     if isinstance(k, bool) or not isinstance(k, numbers.Integral):
         raise ParameterError(f"k must be a whole number: {k!r}")
     check_k(k, judged)
 
 
-def _judged(labels: np.ndarray, Y: csr_matrix) -> Judged:
-    return judge(labels, _canonical(Y, "Y"))
+def _judged(labels: np.ndarray, Y: csr_matrix) -> Matches:
+    return match_labels(labels, _canonical(Y, "Y"))
 
 
 def _canonical(Y: csr_matrix, name: str) -> csr_matrix:

@@ -14,7 +14,7 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import svds
 
-from neartag.core.threads import hold, resolve_jobs
+from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.experiments import datasets, methods
 from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.learners import clusters_for, parts_of
@@ -24,7 +24,7 @@ from neartag.experiments.runner import Experiment, Work
 from neartag.linalg.rows import as_rows, normalise
 from neartag.x1 import parameters
 from neartag.x1.label_graph import neighbour_graph
-from neartag.x1.learner import cut
+from neartag.x1.learner import make_partition
 from neartag.x1.svp import svp
 
 # The paper's dimensions, where there are more labels than this; else these shares of the labels.
@@ -65,10 +65,10 @@ class Approximation(Experiment):
         settings = {**parameters.DEFAULTS, **self.settings(cell), "n_clusters": clusters_for(parts.X.shape[0])}
         threads = resolve_jobs(work.jobs)
         dims = dimensions(parts.Y.shape[1], QUICK_SHARES if cell.quick else SHARES)
-        assignment = cut(normalise(as_rows(parts.X)), settings, cell.seed, threads).assignment
+        assignment = make_partition(normalise(as_rows(parts.X)), settings, cell.seed, threads).assignment
         clusters = [np.flatnonzero(assignment == cluster) for cluster in range(int(assignment.max()) + 1)]
         facts = {"dimensions": dims, "clusters": len(clusters)}
-        with hold():
+        with single_threaded_blas():
             if cell.method == "svd":
                 return {**facts, **left_by_svd(parts.Y, clusters, dims, work)}
             return {**facts, "x1": left_by_x1(parts.Y, clusters, dims, settings, work)}

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from neartag.core.threads import hold, inner, sum_blocks
+from neartag.core.threads import single_threaded_blas, sum_blocks, transpose_matmul
 from neartag.linalg import kernels
-from neartag.linalg.rows import Rows, as_rows, parts, times, transpose
+from neartag.linalg.rows import Rows, as_rows, csr_arrays, matmul, transpose
 
 # Pairs whose inner products are made at once.
 BLOCK = 2**16
@@ -94,8 +94,8 @@ def threshold_for(Y: csr_matrix, share: float) -> int:
 def norms(weights: np.ndarray) -> tuple[float, float]:
     """Return ‖A‖ (Frobenius) and Tr(A) of A = VᵀV, of weights Vᵀ (d, dim)."""
     wide = weights.astype(np.float64)
-    with hold():
-        gram = inner(wide, wide, 1)  # (dim, dim)
+    with single_threaded_blas():
+        gram = transpose_matmul(wide, wide, 1)  # (dim, dim)
     return float(np.linalg.norm(gram)), float(np.trace(gram))
 
 
@@ -111,20 +111,20 @@ def joint_minimiser(
     transposed = transpose(X)
     shape, n = start.shape, X.shape[0]
     ones, none = np.ones(shape[1], np.float32), np.empty(0, np.float32)
-    pattern = parts(pairs.products)
+    pattern = csr_arrays(pairs.products)
     image = np.empty((n, shape[1]), np.float32)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(shape)
-        embedded = times(X, weights.astype(np.float32), threads)  # (n, dim)
+        embedded = matmul(X, weights.astype(np.float32), threads)  # (n, dim)
         arrays: tuple[Any, ...] = (*pattern, embedded, ones, none, image)
         squares = sum_blocks(  # ‖R‖², and `image` is R·(X Vᵀ), for R = P_Ω(Y Yᵀ − X A Xᵀ)
             lambda first, last: np.array(kernels.residual_times(*arrays, first, last)), n, threads, work=pattern[0]
         )
-        slope = times(transposed, image, threads) * (-4 / pairs.count) + 2 * l2 * weights
+        slope = matmul(transposed, image, threads) * (-4 / pairs.count) + 2 * l2 * weights
         return float(squares) / pairs.count + l2 * float(np.vdot(flat, flat)), slope.ravel()
 
-    with hold():
+    with single_threaded_blas():
         found = minimize(
             objective,
             start.astype(np.float64).ravel(),

@@ -28,7 +28,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.experiments.theory_report import data_blocks, opening
-from neartag.linalg.rows import Rows, normalise, select_columns, times
+from neartag.linalg.rows import Rows, matmul, normalise, select_columns
 from neartag.x1 import parameters
 from neartag.x1.learner import train_cluster
 
@@ -183,7 +183,7 @@ class _Matrix(NamedTuple):
 
     def embed(self, rows: Rows) -> np.ndarray:
         """Return V·x of each row (·, dim)."""
-        return times(select_columns(rows, self.features), self.weights)
+        return matmul(select_columns(rows, self.features), self.weights)
 
     def losses(self, drawn: Sample, held: Sample, within: Pairs, new: Pairs, between: Pairs) -> dict[str, float]:
         """Return L̂(A; D), L(A), L̃(A; D), without λ Tr(A), and the norm and trace of A."""

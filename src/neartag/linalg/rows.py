@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.core.threads import inner, run_ranges, tall_times
+from neartag.core.threads import matmul_rows, run_ranges, transpose_matmul
 from neartag.linalg import kernels
 
 Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no types
@@ -63,7 +63,7 @@ def dense(rows: Rows) -> np.ndarray:
     return np.ascontiguousarray(rows.toarray()) if sparse.issparse(rows) else rows
 
 
-def parts(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def csr_arrays(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (indptr, indices, data) in the types that the kernels are compiled for."""
     return (
         matrix.indptr.astype(np.int64, copy=False),
@@ -72,7 +72,7 @@ def parts(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def tabled(weights: csr_matrix, *, turned: bool = False) -> np.ndarray:
+def dense_if_faster(weights: csr_matrix, *, turned: bool = False) -> np.ndarray:
     """Return sparse weights (d, width) as an array where rows are multiplied with it more quickly; else (0, 0).
 
     `turned`: the weights given are (width, d).
@@ -83,17 +83,19 @@ def tabled(weights: csr_matrix, *, turned: bool = False) -> np.ndarray:
     return dense(transpose(weights) if turned else weights)
 
 
-def times(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
+def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
     """Return rows @ weights as a dense float32 array (n, width)."""
     if not sparse.issparse(rows):
         if sparse.issparse(weights):
             return np.ascontiguousarray(rows @ weights)
-        return tall_times(rows, weights, threads)
+        return matmul_rows(rows, weights, threads)
     n = rows.shape[0]
-    indptr, indices, data = parts(rows)
+    indptr, indices, data = csr_arrays(rows)
     out = np.empty((n, weights.shape[1]), np.float32)
     if sparse.issparse(weights):
-        run_ranges(kernels.sparse_times_sparse, n, threads, indptr, indices, data, *parts(weights), out, work=indptr)
+        run_ranges(
+            kernels.sparse_times_sparse, n, threads, indptr, indices, data, *csr_arrays(weights), out, work=indptr
+        )
     else:
         run_ranges(
             kernels.sparse_times_dense,
@@ -109,7 +111,7 @@ def times(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
     return out
 
 
-def own_columns(rows: Rows) -> tuple[Rows, np.ndarray | None]:
+def used_columns(rows: Rows) -> tuple[Rows, np.ndarray | None]:
     """Return rows over the columns that occur in them only, and these columns' numbers in rising order.
 
     A cluster of a large data set has a small part of its features; all that is made for it then has as few. None, and
@@ -149,10 +151,10 @@ def gram(rows: Rows, transposed: Rows, dtype: type = np.float64, threads: int = 
     """Return the lower triangle of rowsᵀ rows (d, d), all that a Cholesky factor needs, summed in float64."""
     if not sparse.issparse(rows):
         wide = rows.astype(np.float64)
-        return inner(wide, wide, threads).astype(dtype, copy=False)
+        return transpose_matmul(wide, wide, threads).astype(dtype, copy=False)
     d = rows.shape[1]
     out = np.zeros((d, d), dtype)  # pages above the diagonal are never touched, and so take no memory
-    columns, points = parts(transposed), parts(rows)
+    columns, points = csr_arrays(transposed), csr_arrays(rows)
     run_ranges(kernels.gram, d, threads, *columns, *points, out, work=columns[0])
     return out
 

@@ -9,10 +9,11 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_pieces
-from neartag.linalg.rows import Rows, parts
+from neartag.linalg import csr
+from neartag.linalg.rows import Rows, csr_arrays
 from neartag.rerank import candidate_kernels
 from neartag.rerank.label_centroids import Means
-from neartag.search.inverted_index import LOOSE, MOST_WORK, SHARPNESS, FeatureIndex
+from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, SHARPNESS, FeatureIndex
 from neartag.search.weights import voter_weights
 
 # Candidates from each of the three: so many for each label that a point has on average, and no fewer than that.
@@ -68,23 +69,23 @@ class Candidates:
         there = self.there
         kept = there.copy()
         kept[there] = ~right
-        pointer = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        pointer = csr.pointer(kept.sum(axis=1))
         column = self.labels[kept]
         return csr_matrix((np.ones(len(column), np.float32), column, pointer), shape=(len(there), labels))
 
 
-def size_for(Y: csr_matrix) -> int:
+def candidates_per_source(Y: csr_matrix) -> int:
     """Return how many candidates to take from each of the three, for labels like these."""
     average = Y.nnz / max(1, Y.shape[0])
     return int(min(Y.shape[1], max(FEWEST, round(PER_LABEL * average))))
 
 
-def nobody(m: int) -> Voters:
+def no_voters(m: int) -> Voters:
     """Return no voters for so many points."""
     return np.full((m, 1), -1, np.int32), np.zeros((m, 1))
 
 
-def find(
+def generate(
     X: Rows,
     Y: csr_matrix,
     near: Voters,
@@ -101,16 +102,16 @@ def find(
     """
     m, room = X.shape[0], min(3 * size, Y.shape[1])
     labels, told = np.empty((m, room), np.int32), np.empty((m, room, 3), np.float32)
-    mine = parts(own)[:2] if own is not None else (np.zeros(m + 1, np.int64), np.empty(0, np.int32))
-    rows = parts(X if sparse.issparse(X) else csr_matrix(X))
+    mine = csr_arrays(own)[:2] if own is not None else (np.zeros(m + 1, np.int64), np.empty(0, np.int32))
+    rows = csr_arrays(X if sparse.issparse(X) else csr_matrix(X))
     by_mean = *means.arrays, means.table, means.lengths
-    arguments = (*rows, *parts(Y)[:2], *near, *alike, *by_mean, *mine, size, labels, told)
+    arguments = (*rows, *csr_arrays(Y)[:2], *near, *alike, *by_mean, *mine, size, labels, told)
     run_pieces(lambda start, stop: candidate_kernels.candidates(*arguments, start, stop), m, threads, least=256)
     return Candidates(labels, told)
 
 
 @dataclass
-class Alike:
+class NeighbourSearch:
     """Training points, to be searched for each other's neighbours by features.
 
     Of many only some are searched, where their lists are long: the search of all would cost the square of the points.
@@ -121,12 +122,12 @@ class Alike:
     index: FeatureIndex
 
     @classmethod
-    def of(cls, X: Rows, seed: int) -> Alike:
+    def of(cls, X: Rows, seed: int) -> NeighbourSearch:
         """Return the points, and which of them are searched."""
         n, index = X.shape[0], FeatureIndex.of(X)
         many = n
         if n > SEARCHED:
-            work = index.work(X[:: max(1, n // LOOKED_AT)], NEIGHBOURS + 1, LOOSE)
+            work = index.work(X[:: max(1, n // LOOKED_AT)], NEIGHBOURS + 1, PRUNE_LOOSELY)
             many = min(n, max(SEARCHED, int(n * MOST_WORK / max(1.0, work))))
         if many == n:
             return cls(X, np.arange(n), index)
@@ -137,19 +138,19 @@ class Alike:
         """Return the neighbours of some points and their cosines (m, count), the points themselves left out."""
         numbers = np.arange(self.X.shape[0], dtype=np.int32)[block]
         count = min(NEIGHBOURS + 1, len(self.searched))
-        ids, cosines = self.index.find(self.X[block], count, threads, LOOSE)
+        ids, cosines = self.index.find(self.X[block], count, threads, PRUNE_LOOSELY)
         ids = np.where(ids >= 0, self.searched[ids], -1).astype(np.int32)
         itself = ids == numbers[:, None]
         ids[itself], cosines[itself] = -1, -np.inf
         return ids, cosines
 
-    def listed(self, threads: int) -> Listed:
+    def listed(self, threads: int) -> CachedNeighbours:
         """Return the neighbours of all points, found once and kept."""
-        return Listed(*self.find(slice(None), threads))
+        return CachedNeighbours(*self.find(slice(None), threads))
 
 
 @dataclass
-class Listed:
+class CachedNeighbours:
     """Neighbours of training points that are known already, asked for as `Alike` is."""
 
     ids: np.ndarray  # (n, count) int32, −1: nobody
@@ -159,16 +160,16 @@ class Listed:
         """Return those of some points."""
         return self.ids[block], self.cosines[block]
 
-    def among(self, kept: np.ndarray) -> Listed:
+    def among(self, kept: np.ndarray) -> CachedNeighbours:
         """Return those of the points that are kept (n,), by their numbers among these; the others are nobody's."""
         ids = self.ids[kept]
         stays = (ids >= 0) & kept[ids]
         numbers = np.where(stays, (np.cumsum(kept) - 1)[ids], -1).astype(np.int32)
-        return Listed(numbers, np.where(stays, self.cosines[kept], np.float32(-np.inf)))
+        return CachedNeighbours(numbers, np.where(stays, self.cosines[kept], np.float32(-np.inf)))
 
 
 def hard_negatives(
-    X: Rows, Y: csr_matrix, means: Means, size: int, neighbours: Alike | Listed, threads: int
+    X: Rows, Y: csr_matrix, means: Means, size: int, neighbours: NeighbourSearch | CachedNeighbours, threads: int
 ) -> csr_matrix:
     """Return where each label is a wrong candidate (n, L) among the training points themselves, unit rows X.
 
@@ -181,6 +182,6 @@ def hard_negatives(
         rows, own = X[block], Y[block]
         ids, cosines = neighbours.find(block, threads)
         alike = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", SHARPNESS)
-        found = find(rows, Y, nobody(rows.shape[0]), alike, means, size, threads, own)
+        found = generate(rows, Y, no_voters(rows.shape[0]), alike, means, size, threads, own)
         blocks.append(found.wrong(found.right(own), Y.shape[1]))
     return csr_matrix(sparse.vstack(blocks, format="csr"))

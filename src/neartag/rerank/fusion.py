@@ -68,7 +68,7 @@ class Mixture:
         `start` is a mixture of much the same candidates, from whose knots and weights to go on.
         """
         if start is None and len(right) > FEW:
-            quarter = a_part(len(right), 4)
+            quarter = fixed_subsample(len(right), 4)
             start = cls.fit(parts[quarter], right[quarter], threads)  # most of the way on a part of them
         if start is not None:
             fine, coarse, weights = start.fine, start.coarse, start.weights.copy()
@@ -115,7 +115,7 @@ class Mixture:
         return cls(fine, coarse, weights, loss / max(1, len(right)))
 
 
-def a_part(count: int, of: int) -> np.ndarray:
+def fixed_subsample(count: int, of: int) -> np.ndarray:
     """Return the numbers of about one candidate in so many, rising and always the same ones.
 
     At random: candidates stand row after row in the order of their labels, and every fourth could be of the same ones.

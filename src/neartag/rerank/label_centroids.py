@@ -10,7 +10,8 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges
-from neartag.linalg.rows import Rows, parts, tabled, transpose
+from neartag.linalg import csr
+from neartag.linalg.rows import Rows, csr_arrays, dense_if_faster, transpose
 from neartag.search import inverted_index_kernels as list_kernels
 
 # Largest entries kept of a mean, and labels whose sums are made at once. More of them change no figure.
@@ -27,12 +28,12 @@ class Means:
     @cached_property
     def arrays(self) -> tuple[np.ndarray, ...]:
         """The postings as the kernel takes them."""
-        return parts(self.postings)
+        return csr_arrays(self.postings)
 
     @cached_property
     def table(self) -> np.ndarray:
         """The postings as an array (d, L) where that is quicker to read, else (0, 0)."""
-        return tabled(self.postings)
+        return dense_if_faster(self.postings)
 
     def widened(self, labels: int) -> Means:
         """Return the means for more labels, which have none yet."""
@@ -59,7 +60,7 @@ class Means:
 def _largest(sums: csr_matrix, lengths: np.ndarray, threads: int) -> csr_matrix:
     """Return the largest entries of each row, whatever their sign, divided by its length; ties to lower columns."""
     sums.sort_indices()
-    indptr, _, data = parts(sums)
+    indptr, _, data = csr_arrays(sums)
     m, width = sums.shape[0], int(min(ENTRIES, np.diff(indptr).max(initial=1)))
     places, sizes = np.empty((m, width), np.int32), np.empty((m, width), np.float32)
     # Entries are named by their places in their rows, so that sign and column can be looked up.
@@ -69,7 +70,7 @@ def _largest(sums: csr_matrix, lengths: np.ndarray, threads: int) -> csr_matrix:
     entries = (places + indptr[:-1, None])[kept]
     counts = kept.sum(axis=1)
     values = data[entries] / np.repeat(lengths, counts).astype(np.float32)
-    pieces = values, sums.indices[entries], np.concatenate([[0], np.cumsum(counts)])
+    pieces = values, sums.indices[entries], csr.pointer(counts)
     result = csr_matrix(pieces, shape=sums.shape)
     result.sort_indices()
     return result

@@ -14,7 +14,8 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_pieces, run_ranges
-from neartag.linalg.rows import Rows, parts, row_lengths, tabled, transpose
+from neartag.linalg import csr
+from neartag.linalg.rows import Rows, csr_arrays, dense_if_faster, row_lengths, transpose
 from neartag.rerank import ranker_kernels
 from neartag.rerank.ranker_kernels import SEARCH_START, SEARCH_STEP
 
@@ -36,7 +37,7 @@ class Rankers:
     def margins(self, X: Rows, labels: np.ndarray, threads: int) -> np.ndarray:
         """Return w·x + b of each row's candidates (m, room); 0 where there is none."""
         out = np.empty(labels.shape, np.float32)
-        rows = parts(X if sparse.issparse(X) else csr_matrix(X))
+        rows = csr_arrays(X if sparse.issparse(X) else csr_matrix(X))
         if len(self.bias) <= FEW_OTHERS * labels.shape[1] and len(self._table):
             run_ranges(
                 ranker_kernels.margins_by_table, len(labels), threads, *rows, self._table, self.bias, labels, out
@@ -80,15 +81,15 @@ class Rankers:
 
     @cached_property
     def _table(self) -> np.ndarray:
-        return tabled(self.weights, turned=True)
+        return dense_if_faster(self.weights, turned=True)
 
     @cached_property
     def _straight(self) -> tuple[np.ndarray, ...]:
-        return parts(self.weights)
+        return csr_arrays(self.weights)
 
     @cached_property
     def _turned(self) -> tuple[np.ndarray, ...]:
-        return parts(transpose(self.weights))
+        return csr_arrays(transpose(self.weights))
 
 
 def train(X: Rows, Y: csr_matrix, wrong: csr_matrix, cost: float, least: float, threads: int) -> Rankers:
@@ -98,21 +99,21 @@ def train(X: Rows, Y: csr_matrix, wrong: csr_matrix, cost: float, least: float, 
     right, against = csr_matrix(Y.T.tocsr()), csr_matrix(wrong.T.tocsr())  # (L, n) each
     positives = np.diff(right.indptr).astype(np.int64)
     counts = np.where(positives > 0, positives + np.diff(against.indptr), 0)
-    pointer = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    pointer = csr.pointer(counts).astype(np.int64)
     rows = np.empty(pointer[-1], np.int32)
     _fill(rows, pointer[:-1], right)
     kept = np.flatnonzero(positives > 0)
     if len(kept) < labels:
         keep = np.repeat(positives > 0, np.diff(against.indptr))
         against = csr_matrix(
-            (against.data[keep], against.indices[keep], np.concatenate([[0], np.cumsum(counts - positives)])),
+            (against.data[keep], against.indices[keep], csr.pointer(counts - positives)),
             shape=against.shape,
         )
     _fill(rows, pointer[:-1] + positives, against)
-    indptr, indices, data = parts(X)
+    indptr, indices, data = csr_arrays(X)
     squares = row_lengths(X) ** 2
     # Running number of entries at each label.
-    entries = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])[pointer]
+    entries = csr.pointer(np.diff(indptr)[rows])[pointer]
     bias = np.zeros(labels, np.float32)
     written = np.zeros(labels, np.int64)
     found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -131,7 +132,7 @@ def train(X: Rows, Y: csr_matrix, wrong: csr_matrix, cost: float, least: float, 
     pieces = (
         np.concatenate([found[start][1] for start in order]),
         np.concatenate([found[start][0] for start in order]),
-        np.concatenate([[0], np.cumsum(written)]),
+        csr.pointer(written),
     )
     weights = csr_matrix(pieces, shape=(labels, d))
     weights.sort_indices()

@@ -22,8 +22,16 @@ from neartag.core.threads import run_ranges
 from neartag.linalg.rows import Rows, is_dense
 from neartag.rerank import candidate_kernels, candidates, rankers
 from neartag.rerank import fusion_kernels as mixture_kernels
-from neartag.rerank.candidates import SIMILARITY, VOTE, Alike, Candidates, Voters, hard_negatives, size_for
-from neartag.rerank.fusion import Mixture, a_part
+from neartag.rerank.candidates import (
+    SIMILARITY,
+    VOTE,
+    Candidates,
+    NeighbourSearch,
+    Voters,
+    candidates_per_source,
+    hard_negatives,
+)
+from neartag.rerank.fusion import Mixture, fixed_subsample
 from neartag.rerank.label_centroids import Means
 from neartag.rerank.rankers import Rankers
 
@@ -47,7 +55,7 @@ VOTES = [1, 2]
 VOTERS, SHARE = 40, 0.3
 
 
-def automatic(X: Rows, settings: dict[str, Any]) -> dict[str, Any]:
+def resolve_auto(X: Rows, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of the votes that are "auto", settled."""
     share = 0.0 if is_dense(X) else SHARE
     ours = {"vote_neighbours": VOTERS, "vote_search": "cells", "feature_share": share}
@@ -70,7 +78,7 @@ class Refinement:
         self, X: Rows, Y: csr_matrix, near: Voters, alike: Voters, frequency: np.ndarray, threads: int
     ) -> Candidates:
         """Return the candidates of unit rows X, by those who vote on them and their labels Y."""
-        found = candidates.find(X, Y, near, alike, self.means, self.size, threads)
+        found = candidates.generate(X, Y, near, alike, self.means, self.size, threads)
         found.labels[frequency[found.labels] == 0] = -1  # their points were all forgotten; −1 stays −1
         return found
 
@@ -163,7 +171,7 @@ def learn(
     quicker: they are taken where they bring nearly as many right candidates.
     """
     given = settings["refine_candidates"]
-    size = size_for(Y) if given == "auto" else int(min(given, Y.shape[1]))
+    size = candidates_per_source(Y) if given == "auto" else int(min(given, Y.shape[1]))
     seed, least = settings["random_state"] or 0, settings["refine_least"]
     rest = np.ones(X.shape[0], bool)
     rest[held] = False
@@ -171,13 +179,15 @@ def learn(
     # candidates just there, and the rankers would learn to refuse them to the very points that they are tried on.
     others, theirs = X[rest], Y[rest]
     means = Means.of(others, theirs, threads)
-    lists = Alike.of(X, seed).listed(threads) if X.shape[0] <= SMALL else None  # found once, for both times
-    neighbours = Alike.of(others, seed) if lists is None else lists.among(rest)
+    lists = NeighbourSearch.of(X, seed).listed(threads) if X.shape[0] <= SMALL else None  # found once, for both times
+    neighbours = NeighbourSearch.of(others, seed) if lists is None else lists.among(rest)
     wrong = hard_negatives(others, theirs, means, size, neighbours, threads)
-    trial = _Trial.of(X[held], Y[held], theirs, candidates.find(X[held], Y, near, alike, means, size, threads), seed)
+    trial = _Trial.of(
+        X[held], Y[held], theirs, candidates.generate(X[held], Y, near, alike, means, size, threads), seed
+    )
     chosen: dict[str, Any] = {"refine_candidates": size}
     if listed is not None:
-        quicker = candidates.find(X[held], Y, near, listed, means, size, threads)
+        quicker = candidates.generate(X[held], Y, near, listed, means, size, threads)
         again = _Trial.of(X[held], Y[held], theirs, quicker, seed)
         if again.right.sum() >= NEARLY * trial.right.sum():
             trial, chosen["feature_search"] = again, "near"
@@ -191,7 +201,7 @@ def learn(
     mixture = Mixture.fit(described[some], right[some], threads)
     report(1)
     few = np.flatnonzero(some)
-    few = few[a_part(len(few), 4)]  # enough for functions of the votes alone
+    few = few[fixed_subsample(len(few), 4)]  # enough for functions of the votes alone
     unranked = Mixture.fit(np.ascontiguousarray(described[few][:, VOTES]), right[few], threads)
     usual = float(described[right, 3].mean()) if right.any() else 0.0
     if lists is not None:

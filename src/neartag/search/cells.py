@@ -13,7 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from neartag.core.threads import hold, run_pieces
+from neartag.core.threads import run_pieces, single_threaded_blas
+from neartag.linalg import csr
 from neartag.search import cell_kernels
 from neartag.search.exact import nearest, nearest_to_one
 
@@ -67,22 +68,22 @@ class Cells:
             run_pieces(part, m, threads, least=QUERIES)
         few = np.flatnonzero(ids[:, -1] < 0)
         if len(few):
-            with hold():
+            with single_threaded_blas():
                 ids[few], near[few] = nearest(queries[few], points, count, threads, offset=offset)
         return ids, near
 
     def places(self, points: np.ndarray, threads: int) -> tuple[np.ndarray, Cells]:
         """Return before which of the points each new one goes (m,), at the end of its cell, and the cells then."""
         own = _nearest_centre(points, self.centres, threads)
-        more = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=len(self.centres)))])
+        more = csr.pointer(np.bincount(own, minlength=len(self.centres)))
         return self.pointer[own + 1], Cells(self.centres, self.pointer + more)
 
     def fewer(self, stays: np.ndarray) -> Cells:
         """Return the cells of those points that stay (n,)."""
-        return Cells(self.centres, np.concatenate([[0], np.cumsum(stays)])[self.pointer])
+        return Cells(self.centres, csr.pointer(stays)[self.pointer])
 
 
-def cells_of(points: np.ndarray, threads: int) -> tuple[Cells | None, np.ndarray]:
+def build_cells(points: np.ndarray, threads: int) -> tuple[Cells | None, np.ndarray]:
     """Return the cells of points (n, dim) and the points' order by cells; None where they are too few to be parted."""
     n = len(points)
     if n < FEWEST:
@@ -103,12 +104,12 @@ def cells_of(points: np.ndarray, threads: int) -> tuple[Cells | None, np.ndarray
         centres = sums[kept] / sizes[kept, None].astype(np.float32)
     own = _nearest_centre(points, centres, threads)
     sizes = np.bincount(own, minlength=len(centres))
-    pointer = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
+    pointer = csr.pointer(sizes[sizes > 0])
     return Cells(centres[sizes > 0], pointer), np.argsort(own, kind="stable")
 
 
 def _nearest_centre(points: np.ndarray, centres: np.ndarray, threads: int) -> np.ndarray:
-    with hold():
+    with single_threaded_blas():
         return nearest(points, centres, 1, threads, offset=_half_squares(centres))[0][:, 0]
 
 

@@ -12,8 +12,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from neartag.core.threads import hold, run_ranges
-from neartag.linalg.rows import Rows, compact, dense, parts, transpose
+from neartag.core.threads import run_ranges, single_threaded_blas
+from neartag.linalg import csr
+from neartag.linalg.rows import Rows, compact, csr_arrays, dense, transpose
 from neartag.search import inverted_index_kernels as list_kernels
 from neartag.search.exact import nearest
 
@@ -22,13 +23,13 @@ SHARPNESS = 10.0
 # Frequent features that together have at most this share of a row's length are left out of the first look, where that
 # saves work, and so many rows for each one wanted are then scored in full. Measured on EUR-Lex: an eighth of the work,
 # 99.9% of the same neighbours, the same P@k; where features are alike (BibTeX) nothing is saved and all is looked at.
-SKIP, CANDIDATES = 0.3, 4
+PRUNE, CANDIDATES = 0.3, 4
 # Where neighbours by features are looked for among those by embedding only, so many of these for each one wanted.
 AMONG = 2
 # That is tried, where votes only propose, when a search everywhere would look at more entries than this for a point.
 MOST_WORK = 15_000
 # The share where votes only propose: half to a quarter of the work on texts, and the same figures.
-LOOSE = 0.6
+PRUNE_LOOSELY = 0.6
 
 
 @dataclass
@@ -46,7 +47,7 @@ class FeatureIndex:
     @cached_property
     def arrays(self) -> tuple[np.ndarray, ...]:
         """The postings and, turned back, the rows themselves, as the kernel takes them."""
-        return *parts(self.postings), *parts(transpose(self.postings))
+        return *csr_arrays(self.postings), *csr_arrays(transpose(self.postings))
 
     def row(self, point: int) -> sparse.csr_matrix:
         """Return a training row (1, d), where rows are sparse."""
@@ -64,7 +65,7 @@ class FeatureIndex:
         return sparse.csr_matrix((data, indices, indptr), shape=shape)[points]
 
     def find(
-        self, X: Rows, count: int, threads: int, skip: float = SKIP, listed: np.ndarray | None = None
+        self, X: Rows, count: int, threads: int, skip: float = PRUNE, listed: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the training rows with the largest cosine to each row of X, and the cosines (m, count), best first.
 
@@ -73,9 +74,9 @@ class FeatureIndex:
         is never found: −1 and −inf where there are fewer.
         """
         if sparse.issparse(self.postings):
-            queries = parts(X if sparse.issparse(X) else sparse.csr_matrix(X))
+            queries = csr_arrays(X if sparse.issparse(X) else sparse.csr_matrix(X))
             return self.find_sparse(queries, count, threads, skip, listed)
-        with hold():
+        with single_threaded_blas():
             if listed is None:
                 ids, cosines = nearest(dense(X), self.postings, count, threads)
             else:
@@ -88,7 +89,7 @@ class FeatureIndex:
         queries: tuple[np.ndarray, np.ndarray, np.ndarray],
         count: int,
         threads: int,
-        skip: float = SKIP,
+        skip: float = PRUNE,
         listed: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the same for the three arrays of a CSR matrix."""
@@ -112,7 +113,7 @@ class FeatureIndex:
         self,
         point: tuple[np.ndarray, np.ndarray, np.ndarray],
         count: int,
-        skip: float = SKIP,
+        skip: float = PRUNE,
         listed: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the same for one row of unit length, (1, count)."""
@@ -127,13 +128,13 @@ class FeatureIndex:
         if sparse.issparse(self.postings):
             pointer, n = self.postings.indptr.astype(np.int64, copy=False), self.postings.shape[1]
         else:  # counted alike, so that dense and sparse rows of the same numbers are treated alike
-            pointer, n = np.concatenate([[0], np.cumsum(np.count_nonzero(self.postings, axis=0))]), len(self.postings)
+            pointer, n = csr.pointer(np.count_nonzero(self.postings, axis=0)), len(self.postings)
         rescoring = CANDIDATES * count * (int(pointer[-1]) // max(n, 1))
-        queries = parts(sparse.csr_matrix(X))
+        queries = csr_arrays(sparse.csr_matrix(X))
         return list_kernels.search_work(*queries, pointer, skip, rescoring) / max(1, X.shape[0])
 
 
-def united(lists: list[np.ndarray]) -> np.ndarray:
+def merge_ids(lists: list[np.ndarray]) -> np.ndarray:
     """Return several lists of row numbers for each point (m, each) as one; of those that are there twice, one is −1."""
     if len(lists) == 1:
         return lists[0]

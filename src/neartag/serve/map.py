@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from neartag.core.threads import hold
+from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import as_rows, normalise, select_columns
 from neartag.serve.reasons import check_votes
 from neartag.storage.bundle import StoredModel
@@ -63,7 +63,7 @@ class Maps:
         cluster = learner.clusters[number]
         if not len(cluster.members):  # all were forgotten
             return NO_MAP
-        with hold():
+        with single_threaded_blas():
             directions = self._directions(cluster)
             own = directions.place(_embedded(stored, cluster, row))[0]
             voters = self._voters(stored, cluster, directions, share_of)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.evaluation.matches import judge
+from neartag.evaluation.matches import match_labels
 
 KINDS = ("isotonic", "platt")
 FEWEST, ENOUGH = 100, 1000  # answers below which nothing is drawn, and from which on an isotonic curve is
@@ -128,7 +128,7 @@ def calibrate(labels: np.ndarray, scores: np.ndarray, Y: csr_matrix, kind: str =
     None where there are too few answers to draw a curve from.
     """
     check_kind(kind)
-    judged = judge(labels, Y)
+    judged = match_labels(labels, Y)
     given = (labels >= 0) & (scores > 0)
     shares, right = scores[given], judged.hits[given]
     half = np.broadcast_to((np.arange(len(labels)) % 2)[:, None], labels.shape)[given]

@@ -27,7 +27,7 @@ class Corpus:
     texts: Texts | None
 
 
-def gather(documents: Iterable[Document], features: Any, *, keep_texts: bool = True, fit: bool = True) -> Corpus:
+def build_corpus(documents: Iterable[Document], features: Any, *, keep_texts: bool = True, fit: bool = True) -> Corpus:
     """Return the documents as a corpus, each read once and not kept as text; with `fit`, features are fitted to them.
 
     Features of texts get the texts, features of vectors the vectors. A document without an id gets its number. Texts

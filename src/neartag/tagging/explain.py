@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg import csr
 from neartag.linalg.rows import as_rows, normalise
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.calibration import Calibration
@@ -126,7 +127,7 @@ def _answers(model: Any, X: Any, k: int) -> list[tuple[Best, dict[int, float]]]:
 def _shares(model: Any, labels: np.ndarray, neighbours: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the shares of the votes (m, k) that labels have by these voters (m, voters); 0 where nobody voted so."""
     there = neighbours >= 0
-    pointer = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    pointer = csr.pointer(there.sum(axis=1))
     voted = csr_matrix((weights[there], neighbours[there], pointer), shape=(len(labels), model.n_points)) @ model.Y
     rows = np.repeat(np.arange(len(labels)), labels.shape[1])
     shares = np.asarray(voted[rows, np.maximum(labels, 0).ravel()]).reshape(labels.shape)

@@ -98,7 +98,7 @@ class TextTagger:
         """Learn from documents, as `neartag.data.documents` reads them; each is read once."""
         from neartag.encoders.tfidf import TfidfFeatures
         from neartag.tagging.calibration import check_kind, of_held_out
-        from neartag.tagging.corpus import gather
+        from neartag.tagging.corpus import build_corpus
         from neartag.x1.classifier import X1Classifier
 
         features, classifier, refine, kind, keep_texts = self._given
@@ -107,7 +107,7 @@ class TextTagger:
         features = TfidfFeatures() if features is None else features
         if classifier is None:
             classifier = X1Classifier() if refine is None else X1Classifier(refine=refine)
-        corpus = gather(documents, features, keep_texts=keep_texts)
+        corpus = build_corpus(documents, features, keep_texts=keep_texts)
         classifier.fit(corpus.X, corpus.Y, progress=progress, held_out=kind is not None)
         extras = of_held_out(classifier.held_out_, corpus.Y, kind)
         names = corpus.label_names, corpus.ids

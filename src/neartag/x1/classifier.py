@@ -11,17 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from neartag.core.estimator import LabelClassifier, describe, shown
 from neartag.core.parameters import MACHINE
 from neartag.core.progress import Progress
-from neartag.core.threads import hold, resolve_jobs
+from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.linalg.rows import as_rows, is_dense, normalise
 from neartag.linalg.validation import check_training
 from neartag.x1 import parameters
-from neartag.x1.kmeans import automatic
+from neartag.x1.kmeans import auto_partition
 from neartag.x1.learner import svp_steps
 from neartag.x1.model import X1Model
 from neartag.x1.regression import penalty_for
 from neartag.x1.schedule import Machine
 from neartag.x1.selection import held_out_rows
-from neartag.x1.training import trained
+from neartag.x1.training import fit_model
 
 
 class X1Classifier(LabelClassifier):
@@ -125,7 +125,7 @@ class X1Classifier(LabelClassifier):
                 stacklevel=2,
             )
             settings["refine"] = False  # but what was asked for is told of the model
-        settings.update(automatic(rows.shape[0], settings, measured=is_dense(rows)))
+        settings.update(auto_partition(rows.shape[0], settings, measured=is_dense(rows)))
         settings["svp_max_iter"] = svp_steps(settings)
         settings["l2"] = penalty_for(rows, settings["l2"], settings["n_clusters"])
         machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])
@@ -133,8 +133,8 @@ class X1Classifier(LabelClassifier):
         progress = shown(progress)
         _warn_of_oddities(rows.shape[0], settings["n_clusters"], Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
-        with hold():
-            model, self.held_out_ = trained(rows, Y, settings, machine, progress, held_out)
+        with single_threaded_blas():
+            model, self.held_out_ = fit_model(rows, Y, settings, machine, progress, held_out)
         model.settings["refine"] = self.refine
         self._learned(model)
         return self

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import Rows, times
+from neartag.linalg.rows import Rows, matmul
 from neartag.x1.parameters import STARTS
 
 # Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
@@ -61,7 +61,7 @@ class Partition:
         return int(self.centroids.shape[1])
 
 
-def automatic(n: int, settings: dict[str, Any], *, measured: bool = False) -> dict[str, int]:
+def auto_partition(n: int, settings: dict[str, Any], *, measured: bool = False) -> dict[str, int]:
     """Return n_learners, n_clusters and embedding_dim, settled where they are "auto", for n points.
 
     `measured`: whether features are dense measurements rather than words.
@@ -122,7 +122,7 @@ def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.nda
     score = np.empty((min(n, BLOCK), probes), np.float32)
     for first in range(0, n, BLOCK):
         block = X[first : first + BLOCK]
-        scores = times(block, centroids, threads) - offset  # (block, C)
+        scores = matmul(block, centroids, threads) - offset  # (block, C)
         rows = scores.shape[0]
         run_ranges(search_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
     return nearest

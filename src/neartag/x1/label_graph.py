@@ -9,8 +9,8 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
-from neartag.linalg import kernels
-from neartag.linalg.rows import parts
+from neartag.linalg import csr, kernels
+from neartag.linalg.rows import csr_arrays
 from neartag.x1.parameters import SIMILARITIES
 
 # A label on m points has m² pairs of points compared. One on more than this share of the points is frequent, and is
@@ -40,19 +40,19 @@ def label_neighbours(
     sizes = np.diff(Y.indptr).astype(np.float32)
     scale = 1 / np.sqrt(np.maximum(sizes, 1)) if similarity == "cosine" else np.ones(n, np.float32)
     rare, groups = _without_frequent(Y, scale)
-    indptr, indices, _ = parts(rare)
+    indptr, indices, _ = csr_arrays(rare)
     by_label = rare.T.tocsr()
     ids = np.empty((n, count), np.int32)
     values = np.empty((n, count), np.float32)
     label_points = np.diff(by_label.indptr)
-    cost = np.concatenate([[0], np.cumsum(label_points[indices])])[indptr] + count * np.arange(n + 1)
+    cost = csr.pointer(label_points[indices])[indptr] + count * np.arange(n + 1)
     run_ranges(
         kernels.label_neighbours,
         n,
         threads,
         indptr,
         indices,
-        *parts(by_label)[:2],
+        *csr_arrays(by_label)[:2],
         scale,
         groups,
         count,
@@ -83,7 +83,7 @@ def _without_frequent(Y: csr_matrix, scale: np.ndarray) -> tuple[csr_matrix, Gro
         _, first, group = np.unique(marks * len(scales) + rank, return_index=True, return_inverse=True)
         if len(first) <= min(MOST_GROUPS, n // POINTS_A_GROUP):
             rare = bit[Y.indices] == 0
-            pieces = Y.data[rare], Y.indices[rare], np.concatenate([[0], np.cumsum(rare)])[Y.indptr]
+            pieces = Y.data[rare], Y.indices[rare], csr.pointer(rare)[Y.indptr]
             labels = marks[first].astype(np.int64)[:, None] >> np.arange(kept) & 1
             return csr_matrix(pieces, shape=Y.shape), _grouped(group, labels, scale[first])
     return Y, _grouped(np.zeros(n, np.int64), np.zeros((1, 0)), scale[:1])
@@ -96,7 +96,7 @@ def _grouped(group: np.ndarray, labels: np.ndarray, scale: np.ndarray) -> Groups
     similarity = shared * (scale[:, None] * scale)
     return (
         group.astype(np.int32),
-        np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(scale)))]),
+        csr.pointer(np.bincount(group, minlength=len(scale))),
         np.argsort(group, kind="stable").astype(np.int32),
         shared,
         np.argsort(-similarity, axis=1, kind="stable").astype(np.int32),
@@ -111,12 +111,12 @@ def neighbour_graph(Y: csr_matrix, count: int, *, similarity: str = "cosine", th
     ids, values = label_neighbours(Y, count, similarity=similarity, threads=threads)
     n = Y.shape[0]
     found = ids >= 0
-    indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+    indptr = csr.pointer(found.sum(axis=1))
     turned = csr_matrix((values[found], ids[found], indptr), shape=(n, n)).T.tocsr()  # rows come out sorted
-    matrices = (*parts(turned.T.tocsr()), *parts(turned))
+    matrices = (*csr_arrays(turned.T.tocsr()), *csr_arrays(turned))
     sizes = np.empty(n, np.int64)
     run_ranges(kernels.union_sizes, n, threads, *matrices, sizes)
-    pointer = np.concatenate([[0], np.cumsum(sizes)])
+    pointer = csr.pointer(sizes)
     columns, both = np.empty(pointer[-1], np.int32), np.empty(pointer[-1], np.float32)
     run_ranges(kernels.union_rows, n, threads, *matrices, pointer, columns, both, work=pointer)
     graph = csr_matrix((both, columns, pointer), shape=(n, n))

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.core.threads import hold, run_ranges
+from neartag.core.threads import run_ranges, single_threaded_blas
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import Rows, compact, normalise, own_columns, select_columns
-from neartag.search.cells import Cells, cells_of
+from neartag.linalg.rows import Rows, compact, normalise, select_columns, used_columns
+from neartag.search.cells import Cells, build_cells
 from neartag.search.exact import nearest
 from neartag.x1.kmeans import Partition, partition, route
 from neartag.x1.label_graph import neighbour_graph
@@ -75,7 +75,7 @@ class Cluster:
 
     def celled(self, threads: int) -> Cluster:
         """Return the cluster with its members in cells, where these are enough for that to pay."""
-        cells, order = cells_of(self.points, threads)
+        cells, order = build_cells(self.points, threads)
         if cells is None:
             return replace(self, cells=None)
         return replace(self, members=self.members[order], points=self.points[order], cells=cells)
@@ -163,11 +163,11 @@ class Learner:
         return Learner(self.centroids, clusters)
 
 
-def cut(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition:
+def make_partition(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition:
     """Return a learner's partition of unit rows."""
     n, count = X.shape[0], settings["n_clusters"]
     largest = settings["max_cluster_size"] or max(2, -(-LARGEST_SHARE * n // count))
-    with hold():
+    with single_threaded_blas():
         return partition(
             X,
             count,
@@ -206,8 +206,8 @@ def train_cluster(
     `report` is told how many steps were done, `cluster_steps` of them in all.
     """
     report = report or (lambda steps: None)
-    with hold():
-        X, features = own_columns(X)
+    with single_threaded_blas():
+        X, features = used_columns(X)
         X = compact(X)
         graph = neighbour_graph(Y, settings["svp_neighbours"], similarity=settings["label_similarity"], threads=threads)
         report(1)

@@ -12,15 +12,16 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.frequent_labels import by_frequency, most_frequent
-from neartag.core.threads import hold, resolve_jobs
+from neartag.core.threads import resolve_jobs, single_threaded_blas
+from neartag.linalg import csr
 from neartag.linalg.packing import get_rows, put_rows
 from neartag.linalg.rows import Rows, as_rows, dense, normalise
 from neartag.linalg.validation import check_count, check_features
 from neartag.rerank import state as refine_state
-from neartag.rerank.candidates import Voters, nobody
+from neartag.rerank.candidates import Voters, no_voters
 from neartag.rerank.reranker import Refinement, best
 from neartag.search.cells import Cells
-from neartag.search.inverted_index import AMONG, LOOSE, SHARPNESS, SKIP, FeatureIndex, united
+from neartag.search.inverted_index import AMONG, PRUNE, PRUNE_LOOSELY, SHARPNESS, FeatureIndex, merge_ids
 from neartag.search.weights import voter_weights
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.single import SinglePoint
@@ -88,7 +89,7 @@ class X1Model:
     @property
     def skip(self) -> float:
         """Share of a point's length that the first look for neighbours by features may leave out."""
-        return LOOSE if self.proposing or self.refinement is not None else SKIP
+        return PRUNE_LOOSELY if self.proposing or self.refinement is not None else PRUNE
 
     @property
     def feature_share(self) -> float:
@@ -276,16 +277,16 @@ class X1Model:
         """
         near = self.near(lists)
         if self.feature_share == 0 or self.index is None:
-            return near, nobody(len(near[0]))
-        among = united([ids for ids, _ in lists]) if self.settings["feature_search"] == "near" else None
+            return near, no_voters(len(near[0]))
+        among = merge_ids([ids for ids, _ in lists]) if self.settings["feature_search"] == "near" else None
         return near, self.alike(*search(self.index, among))
 
     def near(self, lists: Lists) -> Voters:
         """Return who votes by embedding, from each learner's neighbours and how near they are."""
         kind, sharpness = self.settings["vote_weight"], self.settings["vote_sharpness"]
-        shares = [voter_weights(cut(near, self.count), kind, sharpness) / len(lists) for _, near in lists]
+        shares = [voter_weights(first_columns(near, self.count), kind, sharpness) / len(lists) for _, near in lists]
         if len(lists) == 1:
-            return cut(lists[0][0], self.count), shares[0]
+            return first_columns(lists[0][0], self.count), shares[0]
         return np.hstack([ids[:, : self.count] for ids, _ in lists]), np.hstack(shares)
 
     def alike(self, ids: np.ndarray, cosines: np.ndarray) -> Voters:
@@ -294,7 +295,7 @@ class X1Model:
 
     def together(self, near: Voters, alike: Voters) -> Voters:
         """Return all voters with their shares of the whole vote."""
-        return together(near, alike, self.feature_share)
+        return combine_votes(near, alike, self.feature_share)
 
     def refined(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates of each unit row and their probabilities (m, room); −1 where there are fewer."""
@@ -318,21 +319,21 @@ class X1Model:
         """Return for each learner the nearest training rows and how near (m, count), best first."""
         distance, probes = self.settings["vote_distance"], self.settings["n_probe"]
         exact = self.settings["vote_search"] == "exact"
-        with hold():
+        with single_threaded_blas():
             return [learner.find(rows, distance, probes, count, threads, exact=exact) for learner in self.learners]
 
     def _threads(self, n_jobs: int | None) -> int:
         return resolve_jobs(n_jobs)
 
 
-def together(near: Voters, alike: Voters, share: float) -> Voters:
+def combine_votes(near: Voters, alike: Voters, share: float) -> Voters:
     """Return those who vote by embedding and, with a share of the whole vote, those who do by features."""
     if share == 0:
         return near
     return np.hstack([near[0], alike[0]]), np.hstack([(1 - share) * near[1], share * alike[1]])
 
 
-def cut(lists: np.ndarray, count: int) -> np.ndarray:
+def first_columns(lists: np.ndarray, count: int) -> np.ndarray:
     """Return the first so many of each row."""
     return np.ascontiguousarray(lists[:, :count])
 
@@ -340,5 +341,5 @@ def cut(lists: np.ndarray, count: int) -> np.ndarray:
 def _as_csr(columns: np.ndarray, values: np.ndarray, width: int) -> csr_matrix:
     """Return a CSR matrix of lists of columns and values (m, room), of those that are there and above zero."""
     kept = (columns >= 0) & (values > 0)
-    pointer = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    pointer = csr.pointer(kept.sum(axis=1))
     return csr_matrix((values[kept], columns[kept], pointer), shape=(len(columns), width))

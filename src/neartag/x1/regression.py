@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_pieces
 from neartag.linalg.cholesky import cholesky, cholesky_solve
-from neartag.linalg.rows import Rows, gram, is_dense, times, transpose
+from neartag.linalg.rows import Rows, gram, is_dense, matmul, transpose
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 
@@ -79,15 +79,15 @@ def admm(
     result = Regression(weights=np.zeros((X.shape[1], Z.shape[1]), np.float32))
     # Residuals are measured by the size of what is to be met: X W itself may shrink to nothing as μ grows.
     size = max(float(np.linalg.norm(Z)), np.finfo(np.float32).tiny)
-    scale = max(float(np.linalg.norm(times(transposed, Z, threads))), np.finfo(np.float32).tiny)
+    scale = max(float(np.linalg.norm(matmul(transposed, Z, threads))), np.finfo(np.float32).tiny)
     for _ in range(max_iter):
         weights = solve(Z + rho * (alpha - beta), weights)  # (d, dim)
-        embedded = times(X, weights.astype(np.float32), threads)  # (n, dim)
+        embedded = matmul(X, weights.astype(np.float32), threads)  # (n, dim)
         before = alpha
         alpha = soft_threshold(embedded + beta, l1 / (2 * rho))
         beta = beta + embedded - alpha
         result.primal.append(float(np.linalg.norm(embedded - alpha)) / size)
-        result.dual.append(rho * float(np.linalg.norm(times(transposed, alpha - before, threads))) / scale)
+        result.dual.append(rho * float(np.linalg.norm(matmul(transposed, alpha - before, threads))) / scale)
         if result.primal[-1] <= tol and result.dual[-1] <= tol:
             break
     else:
@@ -99,7 +99,7 @@ def admm(
         )
     result.weights = truncate(weights.astype(np.float32), keep)
     # After truncation, which moves entries of X W away from zero: as many are to be zeros as α has.
-    result.zero_below = _zero_level(times(X, result.weights, threads), int((alpha == 0).sum()))
+    result.zero_below = _zero_level(matmul(X, result.weights, threads), int((alpha == 0).sum()))
     return result
 
 
@@ -130,7 +130,7 @@ def truncate(weights: np.ndarray, keep: float) -> Rows:
 
 def embed(X: Rows, weights: Rows, zero_below: float = 0.0, threads: int = 1) -> np.ndarray:
     """Return V·x of each row (n, dim), small entries set to zero where the regression was made sparse."""
-    embedded = times(X, weights, threads)
+    embedded = matmul(X, weights, threads)
     if zero_below > 0:
         embedded[np.abs(embedded) < zero_below] = 0
     return embedded
@@ -205,7 +205,7 @@ def cheapest_solver_for(n: int, d: int, stored: int, scattered: bool, dim: int) 
 
 def _times_precise(rows: Rows, block: np.ndarray, dtype: type, threads: int) -> np.ndarray:
     if dtype == np.float32:
-        return times(rows, block.astype(np.float32, copy=False), threads)
+        return matmul(rows, block.astype(np.float32, copy=False), threads)
     return rows.astype(np.float64) @ block
 
 
@@ -223,13 +223,13 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
     scales = diagonal.astype(np.float32)[:, None]  # (d, 1)
 
     def apply(weights: np.ndarray) -> np.ndarray:  # (scale·XᵀX + λ) W
-        image = times(transposed, times(X, weights))
+        image = matmul(transposed, matmul(X, weights))
         image *= np.float32(scale)
         image += np.float32(l2) * weights
         return image
 
     def solve_columns(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-        right = times(transposed, np.ascontiguousarray(target, np.float32))  # (d, columns)
+        right = matmul(transposed, np.ascontiguousarray(target, np.float32))  # (d, columns)
         weights = np.zeros_like(right) if start is None else np.array(start, np.float32)
         error = right - apply(weights) if start is not None else right.copy()
         goal = CG_TOLERANCE**2 * products(right, right / scales)

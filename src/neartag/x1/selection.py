@@ -15,9 +15,9 @@ import numpy as np
 
 from neartag.evaluation.metrics import evaluate
 from neartag.linalg.rows import Rows
-from neartag.rerank.candidates import Voters, nobody
-from neartag.search.inverted_index import AMONG, united
-from neartag.x1.model import Lists, X1Model, cut, together
+from neartag.rerank.candidates import Voters, no_voters
+from neartag.search.inverted_index import AMONG, merge_ids
+from neartag.x1.model import Lists, X1Model, combine_votes, first_columns
 from neartag.x1.vote import vote
 
 # What is tried, in the order in which equals are preferred, and what is used where nothing can be told. Embeddings
@@ -34,7 +34,7 @@ SMALL = 20_000
 KS = (1, 3, 5)
 
 
-def left_to_us(settings: dict[str, Any]) -> list[str]:
+def auto_settings(settings: dict[str, Any]) -> list[str]:
     """Return which of the settings chosen here are "auto"."""
     return [name for name in CHOICES if settings[name] == "auto"]
 
@@ -66,9 +66,13 @@ def choose(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads:
         near = asked.near(lists)
         if alike is not None and settings["feature_search"] == "near":  # fewer asked, fewer looked at
             alike = _others(asked, rows, held, lists, asked.count, threads)
-        by_features = nobody(len(held)) if alike is None else asked.alike(*(cut(each, asked.count) for each in alike))
+        by_features = (
+            no_voters(len(held))
+            if alike is None
+            else asked.alike(*(first_columns(each, asked.count) for each in alike))
+        )
         for share in shares:
-            everybody = together(near, by_features, share)
+            everybody = combine_votes(near, by_features, share)
             score = _score(model, *everybody, Y, threads)
             if score > best + 1e-9:
                 best, chosen = score, dict(zip(CHOICES, (count, share), strict=True))
@@ -91,7 +95,7 @@ def voters(model: X1Model, X: Rows, held: np.ndarray, threads: int) -> tuple[Vot
     rows = X[held]
     lists = _neighbours(model, rows, held, model.count, threads)
     if model.feature_share == 0:
-        return model.near(lists), nobody(len(held))
+        return model.near(lists), no_voters(len(held))
     return model.near(lists), model.alike(*_others(model, rows, held, lists, model.count, threads))
 
 
@@ -121,7 +125,7 @@ def _others(
     """
     assert model.index is not None
     if model.settings["feature_search"] == "near":
-        listed = united([ids[:, : AMONG * count] for ids, _ in lists])
+        listed = merge_ids([ids[:, : AMONG * count] for ids, _ in lists])
         return model.index.find(rows, count, threads, listed=np.ascontiguousarray(listed))
     everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)
     found, cosines = _without(*everybody, held, model.n_points)

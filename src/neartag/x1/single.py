@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import Rows, parts, times
+from neartag.linalg.rows import Rows, csr_arrays, matmul
 from neartag.rerank import reranker as refine
 from neartag.rerank.candidates import Voters
 from neartag.search import vote_kernels
@@ -32,7 +32,7 @@ class SinglePoint:
 
     def __init__(self, model: X1Model) -> None:
         self.model = model
-        self.labels = parts(model.Y)[:2]
+        self.labels = csr_arrays(model.Y)[:2]
         self.learners = [_SingleLearner(learner) for learner in model.learners]
 
     def predict_topk(self, row: Rows, k: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -123,7 +123,7 @@ def _times(point: Point, weights: Rows) -> np.ndarray:
     """point @ weights (width,)."""
     if sparse.issparse(weights):
         whole = sparse.csr_matrix((point[2], point[1], point[0]), shape=(1, weights.shape[0]))
-        return times(whole, weights)[0]
+        return matmul(whole, weights)[0]
     out = np.empty(weights.shape[1], np.float32)
     search_kernels.embed_row(*point, 0, weights, out)
     return out

@@ -21,9 +21,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import inner, run_blocks, sum_blocks, tall_times
+from neartag.core.threads import matmul_rows, run_blocks, sum_blocks, transpose_matmul
 from neartag.linalg import kernels
-from neartag.linalg.rows import parts
+from neartag.linalg.rows import csr_arrays
 
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.
 SMALL = 3
@@ -109,7 +109,7 @@ class _Pattern:
     def __init__(self, graph: csr_matrix, place: np.ndarray, threads: int) -> None:
         self.n = graph.shape[0]
         self.threads = threads
-        self.indptr, indices, self.target = parts(graph)  # rows stand in their new order already
+        self.indptr, indices, self.target = csr_arrays(graph)  # rows stand in their new order already
         self.indices = place[indices]
         self.spare = np.empty((0, 0), np.float32)  # room for the next vectors: fresh memory is slow to come by
         self.residual = np.empty(0, np.float32)  # R's values, where they are asked for
@@ -152,8 +152,8 @@ def _start(pattern: _Pattern, dim: int, seed: int) -> Embedding:
     run_blocks(multiply, n, threads, work=pattern.indptr)
     vectors = np.zeros((n, dim), np.float32)
     for _ in range(2):  # twice, for in float32 once is not quite orthonormal
-        turn = _whitening(inner(block, block, threads), 0.0, DEPENDENT).astype(np.float32)
-        block = tall_times(block, turn, threads)
+        turn = _whitening(transpose_matmul(block, block, threads), 0.0, DEPENDENT).astype(np.float32)
+        block = matmul_rows(block, turn, threads)
     vectors[:, : block.shape[1]] = block
     return Embedding(vectors=vectors, values=np.zeros(dim, np.float32))
 
@@ -166,7 +166,7 @@ def _tangent_step(pattern: _Pattern, step: float, found: Embedding, image: np.nd
     """
     vectors, threads = found.vectors, pattern.threads
     n, dim = vectors.shape
-    small = inner(vectors, image, threads)  # UᵀRU (dim, dim)
+    small = transpose_matmul(vectors, image, threads)  # UᵀRU (dim, dim)
 
     def project_out(start: int, stop: int) -> np.ndarray:
         image[start:stop] -= vectors[start:stop] @ small
@@ -227,7 +227,9 @@ def _sweep(
     threads = pattern.threads
 
     def apply(block: np.ndarray) -> np.ndarray:  # A @ block
-        out = tall_times(found.vectors, found.values[:, None] * inner(found.vectors, block, threads), threads)
+        out = matmul_rows(
+            found.vectors, found.values[:, None] * transpose_matmul(found.vectors, block, threads), threads
+        )
 
         def add(start: int, stop: int) -> None:
             out[start:stop] += pattern.times(change, block, start, stop)
@@ -236,20 +238,20 @@ def _sweep(
         return out
 
     image = apply(vectors)
-    small = inner(vectors, image, threads)
-    error = image - tall_times(vectors, small, threads)
+    small = transpose_matmul(vectors, image, threads)
+    error = image - matmul_rows(vectors, small, threads)
     length = max(float(np.linalg.norm(small)), np.finfo(np.float32).tiny)
     far = float(np.linalg.norm(error)) / length
     new = np.hstack([error, ahead])
     for _ in range(2):  # twice: a short error is mostly rounding
-        new = new - tall_times(vectors, inner(vectors, new, threads), threads)
-    gram = inner(new, new, threads)
+        new = new - matmul_rows(vectors, transpose_matmul(vectors, new, threads), threads)
+    gram = transpose_matmul(new, new, threads)
     turn = _whitening(gram, 1e-3 * NOISE * length**2, 1e-3 * DEPENDENT)
     across = gram[:dim] @ turn
-    corner = turn.T @ inner(new, apply(new), threads) @ turn
+    corner = turn.T @ transpose_matmul(new, apply(new), threads) @ turn
     values, ritz = _ritz(np.block([[small, across], [across.T, corner]]), dim)
-    moved = tall_times(new, (turn @ ritz[dim:]).astype(np.float32), threads)
-    out = tall_times(vectors, ritz[:dim].astype(np.float32), threads) + moved
+    moved = matmul_rows(new, (turn @ ritz[dim:]).astype(np.float32), threads)
+    out = matmul_rows(vectors, ritz[:dim].astype(np.float32), threads) + moved
     return _tidy(out, threads), values, moved, far
 
 
@@ -270,8 +272,8 @@ def _whitening(gram: np.ndarray, least: float, dependent: float) -> np.ndarray:
 
 def _tidy(vectors: np.ndarray, threads: int) -> np.ndarray:
     """Return the vectors made orthonormal again by one Newton step, exact to the square of a small drift."""
-    drift = inner(vectors, vectors, threads)
-    return tall_times(vectors, 1.5 * np.eye(len(drift), dtype=np.float32) - 0.5 * drift, threads)
+    drift = transpose_matmul(vectors, vectors, threads)
+    return matmul_rows(vectors, 1.5 * np.eye(len(drift), dtype=np.float32) - 0.5 * drift, threads)
 
 
 def _eigh(square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,12 +17,12 @@ from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
 from neartag.rerank import reranker as refine
 from neartag.rerank.candidates import Voters
-from neartag.search.inverted_index import LOOSE, MOST_WORK, FeatureIndex
+from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
 from neartag.x1.kmeans import Partition
-from neartag.x1.learner import Cluster, Learner, cluster_steps, cut, train_cluster
+from neartag.x1.learner import Cluster, Learner, cluster_steps, make_partition, train_cluster
 from neartag.x1.model import X1Model
 from neartag.x1.schedule import Machine, cluster_bytes, kept_bytes, plan
-from neartag.x1.selection import CHOICES, PART, SMALL, HeldOut, answers, choose, held_out_rows, left_to_us, voters
+from neartag.x1.selection import CHOICES, PART, SMALL, HeldOut, answers, auto_settings, choose, held_out_rows, voters
 
 NOBODY = np.empty(0, np.int64)
 # Up to so many points learners are trained again where only answers were asked for, and no choice was to be made.
@@ -30,16 +30,16 @@ SMALL_ENOUGH = 100_000
 ANSWERS = 20  # labels kept of each held-out point's answer
 
 
-def trained(
+def fit_model(
     rows: Rows, Y: csr_matrix, settings: dict[str, Any], machine: Machine, progress: Progress, ask: bool
 ) -> tuple[X1Model, HeldOut | None]:
     """Return the model, how it votes chosen on held-out points if left to us, and, if asked, their answers."""
     n = rows.shape[0]
     if settings["refine"]:
-        settings.update(refine.automatic(rows, settings))
+        settings.update(refine.resolve_auto(rows, settings))
     elif settings["vote_search"] == "auto":
         settings["vote_search"] = "exact"
-    names = left_to_us(settings)
+    names = auto_settings(settings)
     settings.update({name: CHOICES[name][0] for name in names})
     wanted = names or ask or settings["refine"]
     held = held_out_rows(n, settings["random_state"], few=settings["refine"]) if wanted else NOBODY
@@ -66,7 +66,11 @@ def trained(
             near, alike = voters(model, rows, held, machine.jobs)
         if settings["refine"]:
             listed = None
-            if try_near and model.index is not None and model.index.work(rows[held], model.count, LOOSE) > MOST_WORK:
+            if (
+                try_near
+                and model.index is not None
+                and model.index.work(rows[held], model.count, PRUNE_LOOSELY) > MOST_WORK
+            ):
                 _, listed = voters(
                     replace(model, settings={**settings, "feature_search": "near"}), rows, held, machine.jobs
                 )
@@ -129,7 +133,7 @@ def train(
     The points `held` out help to place the clusters, but are members of none.
     """
     seeds = np.random.SeedSequence(settings["random_state"]).spawn(settings["n_learners"])
-    partitions = cut_all(rows, settings, seeds, machine.jobs)
+    partitions = make_partitions(rows, settings, seeds, machine.jobs)
     members: dict[tuple[int, int], np.ndarray] = {}
     for number, found in enumerate(partitions):
         order = np.argsort(found.assignment, kind="stable")
@@ -191,10 +195,12 @@ def _needs(rows: Rows, sizes: list[int], settings: dict[str, Any]) -> tuple[list
     return [cluster_bytes(*shape) for shape in shapes], sum(kept_bytes(*shape) for shape in shapes)
 
 
-def cut_all(rows: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], jobs: int) -> list[Partition]:
+def make_partitions(
+    rows: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], jobs: int
+) -> list[Partition]:
     """Return the partition of each learner; one only, with a warning, where all would be the same."""
     numbers = [int(seed.generate_state(2)[1]) for seed in seeds]
-    first = cut(rows, settings, numbers[0], jobs)
+    first = make_partition(rows, settings, numbers[0], jobs)
     if len(seeds) > 1 and first.n_clusters == 1:
         warnings.warn(
             f"with one cluster all {len(seeds)} learners would be the same: one is trained; "
@@ -204,6 +210,6 @@ def cut_all(rows: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequ
         )
         return [first]
     rest = Parallel(n_jobs=max(1, min(jobs, len(seeds) - 1)), prefer="threads")(
-        delayed(cut)(rows, settings, number, 1) for number in numbers[1:]
+        delayed(make_partition)(rows, settings, number, 1) for number in numbers[1:]
     )
     return [first, *rest]

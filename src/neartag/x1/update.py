@@ -14,7 +14,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.linalg.rows import Rows, dense, parts
+from neartag.linalg import csr
+from neartag.linalg.rows import Rows, csr_arrays, dense
 from neartag.search import inverted_index_kernels as list_kernels
 from neartag.search.inverted_index import FeatureIndex
 from neartag.x1.later import ranked_later
@@ -126,10 +127,10 @@ def _longer(index: FeatureIndex, rows: Rows) -> FeatureIndex:
         return FeatureIndex(np.vstack([index.postings, dense(rows)]))
     (d, n), m = index.postings.shape, rows.shape[0]
     new = csr_matrix(csr_matrix(rows).T.tocsr())  # (d, m)
-    old = parts(index.postings)
+    old = csr_arrays(index.postings)
     pointer = old[0] + new.indptr
     pieces = np.empty(pointer[-1], np.float32), np.empty(pointer[-1], np.int32), pointer
-    list_kernels.append_columns(*old, *parts(new), n, *pieces)
+    list_kernels.append_columns(*old, *csr_arrays(new), n, *pieces)
     return FeatureIndex(csr_matrix(pieces, shape=(d, n + m)))
 
 
@@ -139,7 +140,7 @@ def _shorter(index: FeatureIndex, kept: np.ndarray, number: np.ndarray) -> Featu
     if not sparse.issparse(postings):
         return FeatureIndex(np.ascontiguousarray(postings[kept]))
     stays = kept[postings.indices]
-    pointer = np.concatenate([[0], np.cumsum(stays)])[postings.indptr]
+    pointer = csr.pointer(stays)[postings.indptr]
     pieces = postings.data[stays], number[postings.indices[stays]], pointer
     return FeatureIndex(csr_matrix(pieces, shape=(postings.shape[0], int(kept.sum()))))
 

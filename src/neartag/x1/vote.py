@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges
-from neartag.linalg.rows import parts
+from neartag.linalg.rows import csr_arrays
 from neartag.search import vote_kernels
 
 
@@ -20,7 +20,7 @@ def vote(
     m = voters.shape[0]
     labels = np.empty((m, k), np.int32)
     scores = np.empty((m, k), np.float64)
-    indptr, indices, _ = parts(Y)
+    indptr, indices, _ = csr_arrays(Y)
     arguments = (
         indptr,
         indices,

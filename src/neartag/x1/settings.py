@@ -1,0 +1,136 @@
+"""X1's settings as a value: frozen, typed, nested by the paper's steps, and made once from the flat parameters.
+
+The flat parameters (`parameters.py`) are what users, presets and model folders write; every step of the method reads
+this value instead. A setting may still be "auto"; `resolve_*` functions return a new value in which it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from neartag.x1 import parameters
+
+# This module must stay light: nothing of numpy.
+
+
+def _from(name: str) -> Any:
+    """Return the field of a flat parameter: its name there, and its default."""
+    return field(default=parameters.DEFAULTS[name], metadata={"parameter": name})
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """How the points are clustered, and how many clusters a new point looks into."""
+
+    count: int | str = _from("n_clusters")
+    max_size: int | None = _from("max_cluster_size")
+    start: str = _from("cluster_start")
+    probes: int = _from("n_probe")
+    centroid_entries: int | None = _from("centroid_entries")
+
+
+@dataclass(frozen=True)
+class SVPSettings:
+    """How a cluster's embeddings are learned from its label graph."""
+
+    dim: int | str = _from("embedding_dim")
+    neighbours: int = _from("svp_neighbours")
+    similarity: str = _from("label_similarity")
+    step: float = _from("svp_step")
+    max_iter: int | str = _from("svp_max_iter")
+    tol: float = _from("svp_tol")
+
+
+@dataclass(frozen=True)
+class RegressionSettings:
+    """How the embeddings are regressed from the features, and to what precision they are kept."""
+
+    l2: float | str = _from("l2")
+    l1: float = _from("l1")
+    rho: float = _from("rho")
+    max_iter: int = _from("admm_max_iter")
+    tol: float = _from("admm_tol")
+    keep_weights: float = _from("keep_weights")
+    precision: str = _from("precision")
+
+
+@dataclass(frozen=True)
+class VoteSettings:
+    """Who votes on a new point, and with what weight."""
+
+    neighbours: int | str = _from("vote_neighbours")
+    distance: str = _from("vote_distance")
+    search: str = _from("vote_search")
+    weight: str = _from("vote_weight")
+    sharpness: float = _from("vote_sharpness")
+    feature_share: float | str = _from("feature_share")
+    feature_search: str = _from("feature_search")
+
+
+@dataclass(frozen=True)
+class RerankSettings:
+    """Whether linear rankers decide among the candidates, and how they are trained."""
+
+    enabled: bool = _from("refine")
+    candidates: int | str = _from("refine_candidates")
+    cost: float | str = _from("refine_cost")
+    min_weight: float = _from("refine_least")
+
+
+@dataclass(frozen=True)
+class X1Settings:
+    """All settings of a model, but none of the machine that trains it."""
+
+    learners: int | str = _from("n_learners")
+    clusters: ClusterSettings = ClusterSettings()
+    svp: SVPSettings = SVPSettings()
+    regression: RegressionSettings = RegressionSettings()
+    vote: VoteSettings = VoteSettings()
+    rerank: RerankSettings = RerankSettings()
+    threshold: float = _from("threshold")
+    random_state: int | None = _from("random_state")
+
+    @classmethod
+    def from_parameters(cls, given: Mapping[str, Any]) -> X1Settings:
+        """Return the settings of flat parameters, the others at their defaults.
+
+        Raises ParameterError for one that is not known or cannot be used. Those of the machine are left out.
+        """
+        return _filled(cls, parameters.checked(dict(given)))
+
+    def to_parameters(self) -> dict[str, Any]:
+        """Return the flat parameters, by name."""
+        return _flat(self)
+
+    def replace(self, **changes: Any) -> X1Settings:
+        """Return the settings with some of them changed, named as flat parameters: `replace(l2=1.0)`."""
+        known = self.to_parameters()
+        unknown = changes.keys() - known.keys()
+        if unknown:
+            raise KeyError(f"no setting is called {', '.join(sorted(unknown))}")
+        return _filled(X1Settings, known | changes)
+
+
+def _filled(kind: type, given: Mapping[str, Any]) -> Any:
+    """Return a group of settings with the values given, by the names of their parameters."""
+    values = {}
+    for each in fields(kind):
+        if "parameter" in each.metadata:
+            if each.metadata["parameter"] in given:
+                values[each.name] = given[each.metadata["parameter"]]
+        else:
+            values[each.name] = _filled(type(each.default), given)
+    return kind(**values)
+
+
+def _flat(group: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for each in fields(group):
+        value = getattr(group, each.name)
+        if is_dataclass(value):
+            found |= _flat(value)
+        else:
+            found[each.metadata["parameter"]] = value
+    return found
