@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ def check_target(target: str) -> None:
     except OSError as error:
         raise ParameterError(f"--plot {target}: cannot be written: {error.strerror}") from error
     try:
-        import matplotlib  # noqa: F401
+        import_module("matplotlib")
     except ImportError:
         raise ParameterError(install_hint("--plot needs matplotlib", "plot")) from None
 

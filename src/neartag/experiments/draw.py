@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ _SIZE = (6.4, 4.0)  # inches
 def check() -> None:
     """Raise ParameterError, before any work is lost, where plots cannot be drawn."""
     try:
-        import matplotlib  # noqa: F401
+        import_module("matplotlib")
     except ImportError:
         raise ParameterError(install_hint("the report's plots need matplotlib", "plot")) from None
 
