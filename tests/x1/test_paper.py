@@ -209,7 +209,10 @@ PAPER = {"feature_share": 0, "n_jobs": 1, "svp_neighbours": 20, "vote_neighbours
 
 def plain_x1(X, Y, X_new, settings):
     """Return the vote shares (m, L) of the paper's method on one cluster, all in dense float64."""
-    unit = lambda rows: rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)  # noqa: E731
+
+    def unit(rows):
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+
     X, X_new, n = unit(X), unit(X_new), len(X)
     # Algorithm 1: Ω, symmetric; ties to the nearest following point
     labels = unit(Y) if settings["label_similarity"] == "cosine" else Y

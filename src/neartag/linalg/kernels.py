@@ -15,14 +15,14 @@ from neartag.linalg.topk_kernels import embed_row
 
 
 @kernel(types.void(POINTER, IDS, VALUES, MATRIX, FLOAT[:, ::1], types.int64, types.int64))
-def sparse_times_dense(indptr, indices, data, dense, out, start, stop):  # noqa: ANN001, ANN201
+def sparse_times_dense(indptr, indices, data, dense, out, start, stop):
     """out[start:stop] = S[start:stop] @ dense, S in CSR."""
     for i in range(start, stop):
         embed_row(indptr, indices, data, i, dense, out[i])
 
 
 @kernel(types.void(POINTER, IDS, VALUES, POINTER, IDS, VALUES, FLOAT[:, ::1], types.int64, types.int64))
-def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out, start, stop):  # noqa: ANN001, ANN201
+def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out, start, stop):
     """out[start:stop] = (S @ W)[start:stop] as a dense block, S and W in CSR."""
     for i in range(start, stop):
         for c in range(out.shape[1]):
@@ -37,7 +37,7 @@ _products = (POINTER, IDS, VALUES, POINTER, IDS, VALUES)
 
 
 @kernel([types.void(*_products, each[:, ::1], types.int64, types.int64) for each in (types.float32, types.float64)])
-def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop):  # noqa: ANN001, ANN201
+def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop):
     """Lower triangle of (Sᵀ S)[start:stop] into `out`, given S and its transpose, both in CSR with sorted rows.
 
     Summed in float64 whatever is kept.
@@ -59,7 +59,7 @@ def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop): 
     types.float64(POINTER, IDS, VALUES, MATRIX, VALUES, FLOAT[::1], FLOAT[:, ::1], types.int64, types.int64),
     fastmath=True,
 )
-def residual_times(indptr, indices, target, vectors, values, residual, out, start, stop):  # noqa: ANN001, ANN201
+def residual_times(indptr, indices, target, vectors, values, residual, out, start, stop):
     """out = R @ vectors and, unless it has no room, residual = R, R = target − vectors·values·vectorsᵀ on a pattern.
 
     Returns ‖R‖² of the rows. Each row of `vectors` is fetched once for both products, and fetching is what takes long.
@@ -108,7 +108,7 @@ _two_graphs = (POINTER, IDS, VALUES, POINTER, IDS, VALUES)
 
 
 @kernel(types.void(*_two_graphs, types.int64[::1], types.int64, types.int64))
-def union_sizes(indptr, indices, data, t_indptr, t_indices, t_data, out, start, stop):  # noqa: ANN001, ANN201
+def union_sizes(indptr, indices, data, t_indptr, t_indices, t_data, out, start, stop):
     """out[i] = how many columns row i has in either of two CSR matrices with sorted rows."""
     for i in range(start, stop):
         p, q, count = indptr[i], t_indptr[i], 0
@@ -122,7 +122,7 @@ def union_sizes(indptr, indices, data, t_indptr, t_indices, t_data, out, start, 
 
 
 @kernel(types.void(*_two_graphs, POINTER, ID[::1], FLOAT[::1], types.int64, types.int64))
-def union_rows(indptr, indices, data, t_indptr, t_indices, t_data, pointer, ids, values, start, stop):  # noqa: ANN001, ANN201
+def union_rows(indptr, indices, data, t_indptr, t_indices, t_data, pointer, ids, values, start, stop):
     """The rows of the entrywise maximum of two such matrices without negative entries, into (pointer, ids, values)."""
     for i in range(start, stop):
         p, q, place = indptr[i], t_indptr[i], pointer[i]
@@ -142,7 +142,7 @@ def union_rows(indptr, indices, data, t_indptr, t_indices, t_data, pointer, ids,
 
 
 @kernel(types.void(types.float32[::1], types.int64, types.int64))
-def _move_largest(values, count, wanted):  # noqa: ANN001
+def _move_largest(values, count, wanted):
     """Reorder values[:count] so that its `wanted` largest stand first (quickselect, median of three)."""
     low, high = 0, count - 1
     target = wanted - 1
@@ -171,7 +171,7 @@ def _move_largest(values, count, wanted):  # noqa: ANN001
 
 
 @kernel(types.float32(types.float32[::1], types.int64, types.int64))
-def _cutoff(values, count, wanted):  # noqa: ANN001
+def _cutoff(values, count, wanted):
     """Return the smallest of the `wanted` largest of values[:count], which then stand first."""
     _move_largest(values, count, wanted)
     smallest = values[0]
@@ -181,7 +181,7 @@ def _cutoff(values, count, wanted):  # noqa: ANN001
 
 
 @kernel(types.void(types.int64, types.float32, FLOAT[::1], ID[::1], FLOAT[::1], ID[::1]))
-def _nearest_ties(i, value, overlap, touched, offsets, out):  # noqa: ANN001
+def _nearest_ties(i, value, overlap, touched, offsets, out):
     """Fill `out` with the rows of that overlap that follow row i most closely, wrapping round; there are enough."""
     n, wanted, found = overlap.shape[0], out.shape[0], 0
     # Few rows are looked at one by one, many in turn from i on. float32 has every whole number up to 2²⁴.
@@ -215,7 +215,7 @@ _groups = types.Tuple((IDS, POINTER, IDS, MATRIX, types.Array(ID, 2, "C", readon
 @kernel(
     types.int64(types.int64, types.int64, types.float32, VALUES, _groups, FLOAT[::1], ID[::1], types.int64),
 )
-def _join_groups(i, wanted, least, scale, groups, overlap, touched, count):  # noqa: ANN001
+def _join_groups(i, wanted, least, scale, groups, overlap, touched, count):
     """Note rows that share only frequent labels with row i: all that may be among its `wanted` most similar ones.
 
     Groups come in the order of similarity, down to `least`. No more than `wanted` of a group can be needed and, by the
@@ -253,7 +253,7 @@ def _join_groups(i, wanted, least, scale, groups, overlap, touched, count):  # n
         *(types.int64, ID[:, ::1], FLOAT[:, ::1], types.int64, types.int64),
     ),
 )
-def label_neighbours(indptr, indices, t_indptr, t_indices, scale, groups, wanted, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def label_neighbours(indptr, indices, t_indptr, t_indices, scale, groups, wanted, out_ids, out_values, start, stop):
     """For rows of a label matrix, the `wanted` rows with the largest ⟨yᵢ, yⱼ⟩·scaleᵢ·scaleⱼ; −1 where fewer overlap.
 
     Ties go to the nearest following row number, wrapping round: of hundreds of equal label vectors each then

@@ -18,7 +18,7 @@ VECTOR = {"nnan", "nsz", "reassoc", "contract"}
 
 
 @kernel(types.int64(FLOAT, ID, COUNT, ID[::1], FLOAT[::1]))
-def insert(value, row, filled, ids, values):  # noqa: ANN001, ANN201
+def insert(value, row, filled, ids, values):
     """Put a row into a list of the best, best first, ties to the lower row; returns how many the list then has."""
     wanted = ids.shape[0]
     slot = filled
@@ -35,7 +35,7 @@ def insert(value, row, filled, ids, values):  # noqa: ANN001, ANN201
 
 
 @kernel(FLOAT(VALUES, COUNT, COUNT), fastmath=VECTOR)
-def largest(values, start, stop):  # noqa: ANN001, ANN201
+def largest(values, start, stop):
     """The largest of some values, infinities among them."""
     best = values[start]
     for j in range(start + 1, stop):
@@ -44,7 +44,7 @@ def largest(values, start, stop):  # noqa: ANN001, ANN201
 
 
 @kernel(COUNT(IDS, COUNT, COUNT, ID))
-def first_not_below(numbers, start, stop, wanted):  # noqa: ANN001, ANN201
+def first_not_below(numbers, start, stop, wanted):
     """Where the first of the rising numbers start…stop is that is not below the wanted one; stop where all are."""
     while start < stop:
         middle = (start + stop) // 2
@@ -56,7 +56,7 @@ def first_not_below(numbers, start, stop, wanted):  # noqa: ANN001, ANN201
 
 
 @kernel(types.void(VALUES, COUNT, COUNT, ID[::1], FLOAT[::1]))
-def _take(row, width, first, ids, values):  # noqa: ANN001
+def _take(row, width, first, ids, values):
     """Put what belongs there of a row's first `width` entries, numbered from `first`, into a list of the best."""
     wanted, filled = ids.shape[0], 0
     while filled < wanted and ids[filled] >= 0:
@@ -71,7 +71,7 @@ def _take(row, width, first, ids, values):  # noqa: ANN001
 
 
 @kernel(types.void(MATRIX, COUNT, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
-def row_top(similarities, first, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def row_top(similarities, first, out_ids, out_values, start, stop):
     """The largest entries of each row, best first, ties to the lower column; −1 and −inf where the row is shorter.
 
     The columns are numbered from `first`; 0 begins anew, and a larger one goes on with what an earlier call found in
@@ -85,7 +85,7 @@ def row_top(similarities, first, out_ids, out_values, start, stop):  # noqa: ANN
 
 
 @kernel(types.void(*SPARSE, COUNT, MATRIX, FLOAT[::1]))
-def embed_row(indptr, indices, data, i, weights, out):  # noqa: ANN001, ANN201
+def embed_row(indptr, indices, data, i, weights, out):
     """out = S[i] @ weights for one row of a CSR matrix; summed entry by entry, so to the last bit as from lists."""
     out[:] = 0.0
     width, position, end = out.shape[0], indptr[i], indptr[i + 1]
@@ -104,7 +104,7 @@ def embed_row(indptr, indices, data, i, weights, out):  # noqa: ANN001, ANN201
 
 
 @kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=VECTOR)
-def dense_times_vector(matrix, vector, out, start, stop):  # noqa: ANN001, ANN201
+def dense_times_vector(matrix, vector, out, start, stop):
     """out[start:stop] = matrix[start:stop] @ vector."""
     width, i = vector.shape[0], start
     while i + 4 <= stop:  # four sums at once, so that none waits for itself

@@ -32,7 +32,7 @@ _VECTOR = {"nnan", "nsz", "reassoc", "contract"}
 
 
 @kernel(types.uint64(RANDOM))
-def next_random(state):  # noqa: ANN001, ANN201
+def next_random(state):
     """Return 64 random bits and move the state, an array of one number, on (splitmix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     mixed = state[0]
@@ -42,7 +42,7 @@ def next_random(state):  # noqa: ANN001, ANN201
 
 
 @kernel(types.void(types.int32[::1], COUNT, RANDOM))
-def _shuffle(ids, count, random):  # noqa: ANN001
+def _shuffle(ids, count, random):
     """Put ids[:count] into random order."""
     for last in range(count - 1, 0, -1):
         other = np.int64(((next_random(random) >> np.uint64(32)) * np.uint64(last + 1)) >> np.uint64(32))
@@ -50,7 +50,7 @@ def _shuffle(ids, count, random):  # noqa: ANN001
 
 
 @kernel(WIDE(*COLUMNS, COUNT, read(WIDE)), fastmath=_VECTOR)
-def _dot(pointer, rows, values, j, vector):  # noqa: ANN001
+def _dot(pointer, rows, values, j, vector):
     """Return ⟨column j, vector⟩; a column without zeros needs no look at its row numbers."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     total = 0.0
@@ -64,7 +64,7 @@ def _dot(pointer, rows, values, j, vector):  # noqa: ANN001
 
 
 @kernel(types.UniTuple(WIDE, 2)(*COLUMNS, COUNT, read(WIDE), read(WIDE)), fastmath=_VECTOR)
-def _slope_and_curvature(pointer, rows, values, j, slope, curve):  # noqa: ANN001
+def _slope_and_curvature(pointer, rows, values, j, slope, curve):
     """Return ⟨column j, slope⟩ and ⟨column j squared, curve⟩."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     first, second = 0.0, 0.0
@@ -82,7 +82,7 @@ def _slope_and_curvature(pointer, rows, values, j, slope, curve):  # noqa: ANN00
 
 
 @kernel(types.void(*COLUMNS, COUNT, WIDE, read(WIDE), WIDE[::1]))
-def _add_scaled(pointer, rows, values, j, factor, scale, out):  # noqa: ANN001
+def _add_scaled(pointer, rows, values, j, factor, scale, out):
     """out += factor · scale · column j, `scale` a number a row."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     if places.shape[0] == out.shape[0]:
@@ -94,7 +94,7 @@ def _add_scaled(pointer, rows, values, j, factor, scale, out):  # noqa: ANN001
 
 
 @kernel(types.void(*COLUMNS, COUNT, WIDE, WIDE[::1]))
-def add_column(pointer, rows, values, j, factor, out):  # noqa: ANN001, ANN201
+def add_column(pointer, rows, values, j, factor, out):
     """out += factor · column j."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     for k in range(places.shape[0]):
@@ -102,7 +102,7 @@ def add_column(pointer, rows, values, j, factor, out):  # noqa: ANN001, ANN201
 
 
 @kernel(WIDE(WIDE, WIDE))
-def _violation(slope, weight):  # noqa: ANN001
+def _violation(slope, weight):
     """Return how far a weight is from its optimality condition: slope = −sign(weight), or |slope| ≤ 1 at zero."""
     if weight == 0.0:
         return max(0.0, abs(slope) - 1.0)
@@ -110,7 +110,7 @@ def _violation(slope, weight):  # noqa: ANN001
 
 
 @kernel(WIDE(WIDE, WIDE, WIDE))
-def _move(slope, curvature, weight):  # noqa: ANN001
+def _move(slope, curvature, weight):
     """Return the move z that minimises slope · z + curvature / 2 · z² + |weight + z|."""
     if slope + 1.0 <= curvature * weight:
         move = -(slope + 1.0) / curvature
@@ -122,7 +122,7 @@ def _move(slope, curvature, weight):  # noqa: ANN001
 
 
 @kernel(WIDE(read(WIDE), SIDES, WIDE, WIDE))
-def log_loss(reach, sides, cost_plus, cost_minus):  # noqa: ANN001, ANN201
+def log_loss(reach, sides, cost_plus, cost_minus):
     """Return Σᵢ cᵢ log(1 + exp(−δᵢ reachᵢ))."""
     total = 0.0
     for i in range(reach.shape[0]):
@@ -133,7 +133,7 @@ def log_loss(reach, sides, cost_plus, cost_minus):  # noqa: ANN001, ANN201
 
 
 @kernel(types.void(read(WIDE), SIDES, WIDE, WIDE, WIDE[::1], WIDE[::1]))
-def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):  # noqa: ANN001
+def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):
     """Fill in the first and second derivative of each point's loss by its reach."""
     for i in range(reach.shape[0]):
         doubt = 1.0 / (1.0 + np.exp(reach[i]))  # how likely the point belongs to the minus side
@@ -147,7 +147,7 @@ _problem = (*COLUMNS, read(WIDE), read(WIDE), read(WIDE), read(WIDE))
 
 
 @kernel(types.int64(*_problem, types.int32[::1], COUNT, WIDE, WIDE[::1], RANDOM))
-def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, tolerance, moved, random):  # noqa: ANN001
+def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, tolerance, moved, random):
     """Minimise the quadratic model over the columns order[:count] from `moved` = weights; returns the passes made."""
     n = curve.shape[0]
     pull = np.zeros(n)  # the curvature times how far each point has moved
@@ -182,19 +182,7 @@ def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, c
 @kernel(
     types.int64(*COLUMNS, SIDES, WIDE, WIDE, WIDE, COUNT, WIDE[::1], WIDE[::1], RANDOM),
 )
-def l1_logistic(  # noqa: ANN201
-    pointer,  # noqa: ANN001
-    rows,  # noqa: ANN001
-    values,  # noqa: ANN001
-    sides,  # noqa: ANN001
-    cost_plus,  # noqa: ANN001
-    cost_minus,  # noqa: ANN001
-    tolerance,  # noqa: ANN001
-    most,  # noqa: ANN001
-    weights,  # noqa: ANN001
-    reach,  # noqa: ANN001
-    random,  # noqa: ANN001
-):
+def l1_logistic(pointer, rows, values, sides, cost_plus, cost_minus, tolerance, most, weights, reach, random):
     """Fill in the weights (columns,) and the reach ⟨w, xᵢ⟩ (points,) of the best separator; returns Newton steps made.
 
     Columns come as CSC, row numbers rising. It ends when the violations of the optimality conditions sum to `tolerance`
