@@ -65,8 +65,8 @@ class SinglePoint:
     def both(self, point: Point) -> tuple[Voters, Voters]:
         """Return who votes by embedding and who by features, each kind's shares 1 in all."""
         model, settings = self.model, self.model.settings
-        how = settings["vote_distance"], settings["n_probe"], model.looked_at
-        exact = settings["vote_search"] == "exact"
+        how = settings.vote.distance, settings.clusters.probes, model.looked_at
+        exact = settings.vote.search == "exact"
         lists = [learner.find(point, *how, exact=exact) for learner in self.learners]
         return model.elected(lists, lambda index, among: index.find_one(point, model.count, model.skip, among))
 
