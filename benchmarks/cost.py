@@ -143,7 +143,7 @@ def feature_products(lengths: np.ndarray, d: int) -> Cost:
 
 def factoring(d: int) -> Cost:
     """A Cholesky factor: for each block of columns what is left is read and written once."""
-    return Cost(d**3 / 3, 2 * NUMBER * d**3 / (6 * factor.BLOCK))
+    return Cost(d**3 / 3, 2 * NUMBER * d**3 / (6 * factor.BLOCK_COLUMNS))
 
 
 def solving(d: int, dim: int) -> Cost:
@@ -415,7 +415,7 @@ class Steps:
             return getattr(rows, "nnz", 0) * getattr(block, "shape", (0,))[-1]
 
         def run():
-            with watch(admm, "gram", "cholesky", "cholesky_solve", "times", note=multiplied) as calls:
+            with watch(admm, "gram", "cholesky", "cholesky_solve", "matmul", note=multiplied) as calls:
                 return admm.admm(X, Z, l2=l2, threads=self.cores), calls
 
         seconds, (found, calls) = best(run)
@@ -424,8 +424,8 @@ class Steps:
         if solver == "cg":
             pieces = gradient_pieces(dim)
             # Pieces of columns end at steps of their own: so many on average.
-            steps = sum(each for _, each in calls["times"]) / (2 * X.nnz * dim)
-            products = spent(calls["times"]) / min(self.cores, pieces)
+            steps = sum(each for _, each in calls["matmul"]) / (2 * X.nnz * dim)
+            products = spent(calls["matmul"]) / min(self.cores, pieces)
             peak = fetch_peak(max(n, d), dim // pieces, self.cores)
             cost = gradient_products(X.nnz, dim) * steps
             self.add(f"{name}: products, a step", products, cost, "fetching", peak, steps)
