@@ -12,7 +12,7 @@ from neartag.cli.sources import EMBEDDED
 from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neartag.data.catalogue import Entry
+    from neartag.data.registry.catalogue import Entry
 
 app = typer.Typer(
     name="datasets",
@@ -32,7 +32,7 @@ def datasets(context: typer.Context, as_json: AsJson = False) -> None:
     if context.invoked_subcommand is not None:
         return
     from neartag.data import registry
-    from neartag.data.catalogue import entries
+    from neartag.data.registry.catalogue import entries
 
     found = [_embedded(), *map(_row, entries())]
     folder = registry.data_folder()
@@ -67,19 +67,21 @@ def get(
     as the paper's data sets are published. It is kept only if it has come whole, has the checksum, where one is known,
     and can be unpacked.
     """
-    from neartag.data import archives, download
-    from neartag.data.catalogue import entry
+    from neartag.data.registry import download
+    from neartag.data.registry.addresses import Address, read_addresses
+    from neartag.data.registry.catalogue import entry
+    from neartag.data.registry.checksums import CHECKSUM_FILE
 
     if name == EMBEDDED:
         raise ParameterError(f"{EMBEDDED} is embedded in neartag: it is always there")
     if sha256 is not None and url is None:
-        configured = download.addresses().get(name)
+        configured = read_addresses().get(name)
         url = configured.url if configured is not None else None
-    address = None if url is None else download.Address(url, sha256)
+    address = None if url is None else Address(url, sha256)
     got = download.get(name, address, progress=output.progress(quiet))
     found = {**_row(entry(name)), "sha256": got.sha256, "checked": got.checked}
     if not got.checked:
-        where = got.path.with_name(archives.SUMS)
+        where = got.path.with_name(CHECKSUM_FILE)
         output.message(
             f"no checksum was known for {name}; what came is now listed in {where}: {got.sha256}", quiet=quiet
         )
