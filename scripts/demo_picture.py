@@ -3,6 +3,7 @@
 python scripts/demo_picture.py [docs/demo.svg]
 """
 
+import io
 import os
 import pty
 import subprocess
@@ -40,7 +41,7 @@ def main() -> None:
     neartag = str(Path(sys.executable).parent / "neartag")
     with tempfile.TemporaryDirectory() as folder:
         text = shown([neartag, "demo"], folder)
-    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(text))
     target.write_text(console.export_svg(title="neartag demo"), encoding="utf-8")
     print(f"{target}: {len(text.splitlines())} lines")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neartag.core.errors import DataError
+from neartag.core.extras import install_hint
 from neartag.data.documents.columns import Columns, find_columns
 from neartag.data.documents.document import Fields
 from neartag.data.documents.parse import (
@@ -40,7 +41,7 @@ def read_parquet(path: Path, fields: Fields, labelled: bool) -> DocumentsOrError
         import pyarrow
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise DataError(f'{path}: reading Parquet needs pyarrow: pip install "neartag[parquet]"') from error
+        raise DataError(install_hint(f"{path}: reading Parquet needs pyarrow", "parquet")) from error
     with reading(path) as stream:
         try:
             # Without pre_buffer=False pyarrow would fetch all of the columns before the first row.

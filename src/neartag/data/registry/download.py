@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from neartag.core.errors import DataError, ParameterError
+from neartag.core.extras import install_hint
 from neartag.core.progress import Progress
 from neartag.data.registry import archives
 from neartag.data.registry.addresses import Address, advice, parse_address, read_addresses
@@ -94,7 +95,7 @@ def _import_pooch() -> ModuleType:
     try:
         import pooch
     except ModuleNotFoundError as error:
-        raise DataError('downloading needs pooch: pip install "neartag[data]"') from error
+        raise DataError(install_hint("downloading needs pooch", "data")) from error
     pooch.get_logger().setLevel("ERROR")  # our own messages are enough
     return pooch
 
