@@ -15,7 +15,7 @@ from neartag.core.errors import DataError, NeartagError
 
 if TYPE_CHECKING:
     from neartag.core.progress import Progress
-    from neartag.data.document import Document
+    from neartag.data.documents import Document
     from neartag.tagging.live import LiveTagger
 
 BATCH_DOCUMENTS = 1000  # added at once: a crash loses no more of the work, and never half a batch

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from neartag.core.errors import DataError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 
 PARTS = ("text", "vector")  # of a document, which an encoder may read
 _METHODS = ("fit", "fit_transform", "transform", "to_state", "from_state")

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
-from neartag.data.document import Document
-from neartag.data.mapped import Arrays
+from neartag.data.documents import Document
+from neartag.data.mapped import SpillableArrays
 from neartag.encoders.base import Encoder, read_items
 from neartag.storage.texts import Texts
 
@@ -57,7 +57,7 @@ class DocumentCollector:
         self.ids: list[str | None] = []
         self._numbers: dict[str, int] = {}  # of label names, by first appearance
         self._labels, self._starts = array("i"), array("q", [0])
-        self._content = Arrays("the texts").grow(np.uint8) if keep_texts else None
+        self._content = SpillableArrays("the texts").new(np.uint8) if keep_texts else None
         self._ends = array("q", [0])
 
     def collect(self, documents: Iterable[Document]) -> Iterator[Document]:
@@ -102,4 +102,4 @@ class DocumentCollector:
         """Return the texts, if they were to be kept."""
         if self._content is None:
             return None
-        return Texts.from_arrays(self._content.finished(), np.array(self._ends, np.int64))
+        return Texts.from_arrays(self._content.finish(), np.array(self._ends, np.int64))

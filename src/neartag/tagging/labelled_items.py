@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from neartag.core.errors import ParameterError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.encoders.base import Encoder, make_document
 
 _ENDED = object()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from neartag.core.errors import ModelError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.storage import additions, store
 from neartag.storage.folder import remove_stale_files
 from neartag.storage.locking import lock
@@ -45,7 +45,7 @@ class LiveTagger:
     --------
     >>> import tempfile
     >>> from neartag import LiveTagger, TextTagger, X1Classifier
-    >>> from neartag.data.document import Document
+    >>> from neartag.data.documents import Document
     >>> texts = ["bake bread in the oven", "ride a bicycle", "bread with butter", "the wheel of a bicycle"]
     >>> labels = [["cooking"], ["cycling"], ["cooking"], ["cycling"]]
     >>> tagger = TextTagger(classifier=X1Classifier(embedding_dim=2, vote_neighbours=2, n_jobs=1)).fit(texts, labels)
