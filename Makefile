@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest browser-test test-annif lint format bench peers reproduction clean
+.PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction clean
 
 demo: $(VENV)/.installed
 	$(BIN)/neartag demo
@@ -46,6 +46,11 @@ browser-test: .venv-browser/.installed
 	sh scripts/need_chromium.sh
 	.venv-browser/bin/python -m pytest -q tests/browser
 	@echo "screenshots: $(CURDIR)/build/screenshots"
+
+# The README's picture of the page: a model of the embedded corpus, a real server, Debian's Chromium.
+pictures: .venv-browser/.installed
+	sh scripts/need_chromium.sh
+	.venv-browser/bin/python scripts/page_picture.py docs/page.png
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
