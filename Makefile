@@ -56,18 +56,22 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	@echo "setting up neartag in $(VENV) with pip: about two minutes, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve]"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed
+	@echo "adding the tests' tools to $(VENV) with pip: a minute or two, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz]"
 	touch $@
 
 $(VENV)/.plot: $(VENV)/.installed
+	@echo "adding matplotlib to $(VENV) with pip: a minute or two, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve,plot]"
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed
+	@echo "adding the linters to $(VENV) with pip: a minute or two, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve,lint]"
 	touch $@
 
