@@ -76,7 +76,8 @@ def test_what_does_not_exist_is_noticed():
     assert exists("neartag.data.read")
     assert not exists("neartag.nothing")
     assert not exists("neartag.data.nothing")
-    assert FILE.findall("`x1/nothing.py`, see [cost](../benchmarks/cost.py)") == ["x1/nothing.py", "../benchmarks/cost.py"]
+    found = FILE.findall("`x1/nothing.py`, see [cost](../benchmarks/cost.py)")
+    assert found == ["x1/nothing.py", "../benchmarks/cost.py"]
 
 
 @pytest.mark.parametrize("path", [*PAGES, *(each for each in PICTURES if each.suffix == ".svg")], ids=name)
@@ -105,3 +106,13 @@ def test_the_page_is_pictured():
 
 def test_only_the_picture_of_the_page_is_no_drawing():
     assert [each for each in PICTURES if each.suffix == ".png"] == [ROOT / "docs" / "page.png"]
+
+
+def test_the_architecture_lists_every_room_from_the_top():
+    """The table's order is that of the layers, of which the rooms on one line may come in any order."""
+    listed = re.findall(r"^\| `(\w+)/` \|", read(ROOT / "docs" / "architecture.md"), re.MULTILINE)
+    assert sorted(listed) == sorted(each.name for each in SOURCE.iterdir() if (each / "__init__.py").exists())
+    contract = read(ROOT / "pyproject.toml").split("layers = [")[1].split("]")[0]
+    layers = [set(re.findall(r"neartag\.(\w+)", line)) & set(listed) for line in contract.splitlines()]
+    place = {room: number for number, layer in enumerate(layers) for room in layer}
+    assert [place[room] for room in listed] == sorted(place[room] for room in listed)

@@ -7,8 +7,9 @@ import re
 import shlex
 
 import pytest
-from cli_helpers import succeed
 from docs_helpers import README, ROOT, blocks, read, without_numbers
+
+from cli_helpers import succeed
 
 TAGGING = ROOT / "docs" / "tagging.md"
 TOPICS = {
@@ -127,7 +128,9 @@ def test_its_figures_are_those_of_the_benchmarks():
         assert tuple(cells[0] + cells[2] + cells[4]) in known
         for figure in cells[1] + cells[3]:
             assert re.search(rf"\b{re.escape(figure)} [a-z]", refined), f"{figure} is no best peer's"
-    counts = re.search(r"At or above the best peer: (\d+ of \d+) figures; .* above zero for (\d+) and below it for 0", refined)
+    counts = re.search(
+        r"At or above the best peer: (\d+ of \d+) figures; .* above zero for (\d+) and below it for 0", refined
+    )
     assert counts is not None
     assert f"in {counts[1]} " in read(README)
     assert f"{counts[2]} of the" in read(README)
