@@ -70,6 +70,13 @@ def test_it_is_short_and_begins_with_what_to_do():
     assert "docs/page.png" in first
 
 
+def test_it_says_how_many_sentences_the_demo_tags():
+    from neartag.cli.demo import SENTENCES
+
+    assert len(SENTENCES) == 4
+    assert "tags four sentences" in read(README)
+
+
 def test_its_commands_run(folder):
     own = [block for block in blocks(README, "") if "docs.jsonl" in block]
     assert len(own) == 1
