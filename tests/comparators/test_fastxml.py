@@ -17,7 +17,7 @@ from contract import ClassifierContract, problem
 from kernel_helpers import frozen, parts, quick, random_csr, random_labels, seeds
 from neartag import store
 from neartag.comparators import fastxml_kernels as kernels
-from neartag.comparators import l1_logistic
+from neartag.comparators import l1_logistic_kernels
 from neartag.comparators.fastxml import FastXMLClassifier, FastXMLModel, discounts, normalisers
 from neartag.comparators.model import prepared
 from neartag.core.errors import ModelError, ParameterError
@@ -137,7 +137,7 @@ def columns(X):
 def learned(X, sides, plus, minus, tolerance=1e-6, steps=500):
     weights, reach = np.empty(X.shape[1]), np.empty(len(X))
     random = np.array([1], np.uint64)
-    made = l1_logistic.l1_logistic(*columns(X), sides, plus, minus, tolerance, steps, weights, reach, random)
+    made = l1_logistic_kernels.l1_logistic(*columns(X), sides, plus, minus, tolerance, steps, weights, reach, random)
     assert np.allclose(reach, X @ weights, atol=1e-5)
     return weights, made
 

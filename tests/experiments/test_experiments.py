@@ -216,17 +216,17 @@ def test_the_time_left_is_what_cells_like_these_took(toy):
 
 
 def test_a_cell_tells_how_far_it_is_beside_the_bar():
-    class Shown(Progress):
-        notes: list[str] = []  # noqa: RUF012
+    notes: list[str] = []
 
+    class Shown(Progress):
         def advance(self, steps=1, note=""):
             assert steps == 0
-            self.notes.append(note)
+            notes.append(note)
 
     work = Work(1, Shown(), "table3 bibtex")
     with work.start(5, "training"):
         work.advance(2)
-    assert Shown.notes == ["table3 bibtex: training 0/5", "table3 bibtex: training 2/5"]
+    assert notes == ["table3 bibtex: training 0/5", "table3 bibtex: training 2/5"]
 
 
 # Printed figures

@@ -209,7 +209,10 @@ PAPER = {"feature_share": 0, "n_jobs": 1, "svp_neighbours": 20, "vote_neighbours
 
 def plain_x1(X, Y, X_new, settings):
     """Return the vote shares (m, L) of the paper's method on one cluster, all in dense float64."""
-    unit = lambda rows: rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)  # noqa: E731
+
+    def unit(rows):
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+
     X, X_new, n = unit(X), unit(X_new), len(X)
     # Algorithm 1: Ω, symmetric; ties to the nearest following point
     labels = unit(Y) if settings["label_similarity"] == "cosine" else Y
@@ -256,7 +259,7 @@ def test_the_classifier_is_the_papers_method(changes):
     X, Y, X_new = data.X[:180], data.Y[:180], data.X[180:]
     model = X1Classifier(n_clusters=1, embedding_dim=60, svp_tol=0, svp_max_iter=8, **PAPER)
     model.set_params(**changes).fit(X, Y)
-    wanted = plain_x1(X.toarray().astype(np.float64), Y.toarray(), X_new.toarray(), model.model_.settings)
+    wanted = plain_x1(X.toarray().astype(np.float64), Y.toarray(), X_new.toarray(), model.model_.parameters)
     found = model.decision_function(X_new).toarray()
     # Rounding to float32 can swap the last voter with the next: such points differ, and may be few.
     differs = np.abs(found - wanted).max(axis=1) > 1e-3

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from neartag.core.errors import ParameterError
+from neartag.core.extras import install_hint
 
 ENDINGS = (".svg", ".png")
 LINE = 0.085  # height of a name, as a share of the panel's
@@ -63,9 +65,9 @@ def check_target(target: str) -> None:
     except OSError as error:
         raise ParameterError(f"--plot {target}: cannot be written: {error.strerror}") from error
     try:
-        import matplotlib  # noqa: F401
+        import_module("matplotlib")
     except ImportError:
-        raise ParameterError('--plot needs matplotlib: pip install "neartag[plot]"') from None
+        raise ParameterError(install_hint("--plot needs matplotlib", "plot")) from None
 
 
 def draw(panels: Sequence[Panel], target: str | Path) -> None:

@@ -13,8 +13,6 @@ from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, MATRIX, VALUES, kernel
 
-# What lets the compiler take a maximum or a sum many at a time.
-_VECTOR = {"nnan", "nsz", "reassoc", "contract"}
 # A row is explained when no column has more of what is left than this share of what the best had: float32's rounding.
 _EXPLAINED = np.float32(1e-5)
 # A column of which less than this is not in the span of those chosen before (its square, of 1) counts as dependent.
@@ -27,8 +25,8 @@ _FALL = 1e-7
 _WIDE = types.float64
 
 
-@kernel(FLOAT(VALUES), fastmath=_VECTOR)
-def _largest_size(values):  # noqa: ANN001
+@kernel(FLOAT(VALUES), fastmath=True)
+def _largest_size(values):
     """Return the largest |value|."""
     largest = np.float32(0.0)
     for j in range(values.shape[0]):
@@ -36,8 +34,8 @@ def _largest_size(values):  # noqa: ANN001
     return largest
 
 
-@kernel(types.void(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT, FLOAT[::1]), fastmath=_VECTOR)
-def _unexplained(products, gram, support, coefficients, count, out):  # noqa: ANN001
+@kernel(types.void(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT, FLOAT[::1]), fastmath=True)
+def _unexplained(products, gram, support, coefficients, count, out):
     """Put p − K c into out."""
     width = out.shape[0]
     out[:] = products
@@ -48,7 +46,7 @@ def _unexplained(products, gram, support, coefficients, count, out):  # noqa: AN
 
 
 @kernel(types.boolean(VALUES, MATRIX, ID[::1], COUNT, COUNT, _WIDE[:, ::1], _WIDE[::1]))
-def _extend(products, gram, support, count, label, factor, halfway):  # noqa: ANN001
+def _extend(products, gram, support, count, label, factor, halfway):
     """Add a label after the first `count` of a support to its Cholesky factor and forward solution; no if dependent."""
     left, target = np.float64(gram[label, label]), np.float64(products[label])
     for r in range(count):
@@ -68,7 +66,7 @@ def _extend(products, gram, support, count, label, factor, halfway):  # noqa: AN
 
 
 @kernel(types.void(_WIDE[:, ::1], _WIDE[::1], COUNT, _WIDE[::1]))
-def _solve_back(factor, halfway, count, coefficients):  # noqa: ANN001
+def _solve_back(factor, halfway, count, coefficients):
     """Put the least squares' coefficients of the first `count` of a support into coefficients."""
     for r in range(count - 1, -1, -1):
         value = halfway[r]
@@ -78,7 +76,7 @@ def _solve_back(factor, halfway, count, coefficients):  # noqa: ANN001
 
 
 @kernel(types.void(MATRIX, MATRIX, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
-def orthogonal_matching_pursuit(products, gram, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def orthogonal_matching_pursuit(products, gram, out_ids, out_values, start, stop):
     """For each row of products p (rows, L), the labels chosen, in their order, and their coefficients, (rows, k).
 
     A step chooses the label with the largest |p − K c| and solves the least squares on all chosen so far. It ends early
@@ -115,7 +113,7 @@ def orthogonal_matching_pursuit(products, gram, out_ids, out_values, start, stop
 
 
 @kernel(types.int64(VALUES, COUNT, ID[::1], FLOAT[::1]))
-def _largest_places(values, most, ids, sizes):  # noqa: ANN001
+def _largest_places(values, most, ids, sizes):
     """Put the places of the `most` largest |values| that are not zero into ids, largest first; returns how many."""
     filled = 0
     for j in range(values.shape[0]):
@@ -134,7 +132,7 @@ def _largest_places(values, most, ids, sizes):  # noqa: ANN001
 
 
 @kernel(types.float64(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT))
-def _cost(products, gram, support, coefficients, count):  # noqa: ANN001
+def _cost(products, gram, support, coefficients, count):
     """Return ‖z − A c‖² − ‖z‖² = cᵀ K c − 2 cᵀ p."""
     total = 0.0
     for r in range(count):
@@ -146,7 +144,7 @@ def _cost(products, gram, support, coefficients, count):  # noqa: ANN001
 
 
 @kernel(types.void(MATRIX, MATRIX, COUNT, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
-def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, start, stop):
     """For each row of products p (rows, L), the k labels that CoSaMP ends with, the largest coefficient first.
 
     An iteration takes the 2k labels with the largest |p − K c| beside those it has, solves the least squares on all of

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.comparators.l1_logistic import COLUMNS, PLACE, RANDOM, SIDES, WIDE, add_column, l1_logistic, next_random
+from neartag.comparators.l1_logistic_kernels import COLUMNS, PLACE, SIDES, WIDE, add_column, l1_logistic
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, kernel, read
+from neartag.linalg.random_kernels import STATE, WORD, next_word
 
 FEATURES = types.Tuple(COLUMNS)  # the feature rows as CSR
 # The label rows' indptr and indices, each point's 1 / (its best DCG), and what each rank counts.
@@ -26,7 +27,7 @@ _TOLERANCE, _STEPS = 0.01, 10
 
 
 @kernel(WIDE(LABELS, IDS, WIDE, read(WIDE), ID[::1], types.int8[::1]))
-def part_by_ndcg(y, points, weight, offset, place, sides):  # noqa: ANN001, ANN201
+def part_by_ndcg(y, points, weight, offset, place, sides):
     """Move the points (m,) to the sides (m,), ±1, whose ranking suits their labels best; returns the objective a point.
 
     In turns: a side's ranking sorts labels by what they bring to the nDCG of its points, and each point goes where
@@ -86,7 +87,7 @@ def part_by_ndcg(y, points, weight, offset, place, sides):  # noqa: ANN001, ANN2
 
 
 @kernel(COUNT(FEATURES, IDS, SIDES, WIDE, WIDE, ROOM))
-def gather_columns(x, points, sides, cost_plus, cost_minus, room):  # noqa: ANN001, ANN201
+def gather_columns(x, points, sides, cost_plus, cost_minus, room):
     """Put the points' columns as CSC into the room given, those of zero weight left out; returns how many columns.
 
     A column's slope at any w lies between what it is with every point of one side wrong and of the other side right; if
@@ -135,15 +136,15 @@ def gather_columns(x, points, sides, cost_plus, cost_minus, room):  # noqa: ANN0
 
 
 @kernel(COUNT(SIDES))
-def _on_plus(sides):  # noqa: ANN001
+def _on_plus(sides):
     count = 0
     for i in range(sides.shape[0]):
         count += sides[i] > 0
     return count
 
 
-@kernel(COUNT(FEATURES, LABELS, IDS, WIDE, WIDE, COUNT, ID[::1], ROOM, RANDOM, WIDE[::1], types.int8[::1]))
-def split(x, y, points, cost, weight, rounds, place, room, random, weights, sides):  # noqa: ANN001, ANN201
+@kernel(COUNT(FEATURES, LABELS, IDS, WIDE, WIDE, COUNT, ID[::1], ROOM, STATE, WIDE[::1], types.int8[::1]))
+def split(x, y, points, cost, weight, rounds, place, room, random, weights, sides):
     """Learn a node: its weights over the room's features and, by them, each point's side; returns how many features.
 
     0 where no separator was found that leaves points on both sides.
@@ -151,7 +152,7 @@ def split(x, y, points, cost, weight, rounds, place, room, random, weights, side
     m, width = points.shape[0], 0
     offset, reach = np.zeros(m), np.empty(m)
     for i in range(m):
-        sides[i] = 1 if next_random(random) >> np.uint64(63) else -1
+        sides[i] = 1 if next_word(random) >> np.uint64(63) else -1
     for _ in range(rounds):
         part_by_ndcg(y, points, weight, offset, place, sides)
         plus = _on_plus(sides)
@@ -180,7 +181,7 @@ def split(x, y, points, cost, weight, rounds, place, room, random, weights, side
 
 
 @kernel(types.boolean(POINTER, IDS, IDS))
-def alike(indptr, indices, points):  # noqa: ANN001, ANN201
+def alike(indptr, indices, points):
     """Say whether all points have the same labels: parting them could not change what is predicted."""
     wanted = indices[indptr[points[0]] : indptr[points[0] + 1]]
     for i in range(1, points.shape[0]):
@@ -194,7 +195,7 @@ def alike(indptr, indices, points):  # noqa: ANN001, ANN201
 
 
 @kernel(LIST(POINTER, IDS, IDS, COUNT, ID[::1]))
-def label_shares(indptr, indices, points, most, place):  # noqa: ANN001, ANN201
+def label_shares(indptr, indices, points, most, place):
     """Return the `most` commonest labels of the points in rising order, and the share of the points that has each.
 
     `place` (labels,) is −1 everywhere, and is left so.
@@ -221,7 +222,7 @@ def label_shares(indptr, indices, points, most, place):  # noqa: ANN001, ANN201
 
 
 @kernel(types.void(SIDES, ID[::1]))
-def _part(sides, points):  # noqa: ANN001
+def _part(sides, points):
     """Put the points of the minus side before those of the plus side, each in their order."""
     plus, kept, moved = np.empty(points.shape[0], np.int32), 0, 0
     for i in range(points.shape[0]):
@@ -235,7 +236,7 @@ def _part(sides, points):  # noqa: ANN001
 
 
 @kernel(LIST(LIST, COUNT, COUNT))
-def _with_room(entries, used, more):  # noqa: ANN001
+def _with_room(entries, used, more):
     """Return a list of ids and values with room for more entries than those used, itself where it has that."""
     ids, values = entries
     if used + more <= ids.shape[0]:
@@ -247,8 +248,8 @@ def _with_room(entries, used, more):  # noqa: ANN001
     return new_ids, new_values
 
 
-@kernel(TREE(FEATURES, LABELS, COUNT, WIDE, WIDE, COUNT, COUNT, COUNT, types.uint64))
-def grow_tree(x, y, columns, cost, weight, rounds, max_leaf, labels_per_leaf, seed):  # noqa: ANN001, ANN201
+@kernel(TREE(FEATURES, LABELS, COUNT, WIDE, WIDE, COUNT, COUNT, COUNT, WORD))
+def grow_tree(x, y, columns, cost, weight, rounds, max_leaf, labels_per_leaf, seed):
     """Return a tree over the points: its nodes' first children (0: a leaf), weights and label shares.
 
     The second child, to which points of the plus side go, is the node after the first. Children come after parents.

@@ -11,7 +11,7 @@ LEAVES = read(ID, 2)
 
 
 @kernel(types.void(*SPARSE, IDS, *SPARSE, COUNT, IDS, ID[:, ::1], COUNT, COUNT))
-def find_leaves(indptr, indices, data, child, w_indptr, w_indices, w_data, columns, roots, out, start, stop):  # noqa: ANN001, ANN201
+def find_leaves(indptr, indices, data, child, w_indptr, w_indices, w_data, columns, roots, out, start, stop):
     """out[i, t] = the leaf of tree t that row i comes to: from each node to its first child, or the next if ⟨w, x⟩ > 0.
 
     Sums are made in the order of training, so that training points come to the leaves that they were counted in.
@@ -33,7 +33,7 @@ def find_leaves(indptr, indices, data, child, w_indptr, w_indices, w_data, colum
 
 
 @kernel(types.void(LEAVES, *SPARSE, COUNT, COUNT[::1], COUNT, COUNT))
-def count_labels(leaves, indptr, indices, data, labels, out, start, stop):  # noqa: ANN001, ANN201
+def count_labels(leaves, indptr, indices, data, labels, out, start, stop):
     """out[i] = how many labels the leaves of row i have together; each leaf's are a row of a CSR matrix."""
     seen = np.full(labels, -1, np.int64)
     for i in range(start, stop):
@@ -47,7 +47,7 @@ def count_labels(leaves, indptr, indices, data, labels, out, start, stop):  # no
 
 
 @kernel(types.void(LEAVES, *SPARSE, COUNT, POINTER, ID[::1], FLOAT[::1], COUNT, COUNT))
-def mean_shares(leaves, indptr, indices, data, labels, pointer, ids, values, start, stop):  # noqa: ANN001, ANN201
+def mean_shares(leaves, indptr, indices, data, labels, pointer, ids, values, start, stop):
     """Fill CSR rows (pointer, ids, values) with the means over each row's leaves of shares above 0, labels rising."""
     total = np.zeros(labels, np.float32)
     for i in range(start, stop):

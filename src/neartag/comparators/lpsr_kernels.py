@@ -16,20 +16,7 @@ SHARES = read(types.float64)
 
 
 @kernel(types.void(*SPARSE, *SPARSE, POINTER, IDS, COUNT, FLOAT[::1], COUNT, COUNT))
-def pattern_products(  # noqa: ANN201
-    indptr,  # noqa: ANN001
-    indices,  # noqa: ANN001
-    data,  # noqa: ANN001
-    t_indptr,  # noqa: ANN001
-    t_indices,  # noqa: ANN001
-    t_data,  # noqa: ANN001
-    p_indptr,  # noqa: ANN001
-    p_indices,  # noqa: ANN001
-    width,  # noqa: ANN001
-    out,  # noqa: ANN001
-    start,  # noqa: ANN001
-    stop,  # noqa: ANN001
-):
+def pattern_products(indptr, indices, data, t_indptr, t_indices, t_data, p_indptr, p_indices, width, out, start, stop):
     """out[q] = ⟨rows[i], table[p_indices[q]]⟩ for each entry q of a pattern's rows; rows and table in sorted CSR.
 
     A table's row is gone through, or searched for each of the point's features, whichever takes fewer steps: a point
@@ -67,7 +54,7 @@ def pattern_products(  # noqa: ANN201
 
 
 @kernel(types.void(POINTER, IDS, HITS, SHARES, COUNT, types.float64, types.float64[::1]))
-def assignment_gradient(pointer, order, hit, shares, at, steepness, gradient):  # noqa: ANN001, ANN201
+def assignment_gradient(pointer, order, hit, shares, at, steepness, gradient):
     """Gradient of Σ shares[y]·(1 − σ(steepness·(ahead − at + ½))) over all hits y, ahead = Σ shares of those before y.
 
     `order` has each point's labels, best first, and `hit` says which of them are right.
@@ -95,7 +82,7 @@ def assignment_gradient(pointer, order, hit, shares, at, steepness, gradient):  
 
 
 @kernel(COUNT(POINTER, IDS, HITS, HITS, COUNT))
-def hits_within(pointer, order, hit, chosen, at):  # noqa: ANN001, ANN201
+def hits_within(pointer, order, hit, chosen, at):
     """How many hits are among the first `at` chosen labels of their point."""
     found = 0
     for t in range(pointer.shape[0] - 1):

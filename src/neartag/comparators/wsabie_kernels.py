@@ -6,33 +6,19 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel
-
-# What lets the compiler take a sum many at a time.
-_VECTOR = {"nsz", "reassoc", "contract"}
-_WORDS = types.uint64
+from neartag.linalg.random_kernels import STATE, draw_below
 
 
-@kernel(COUNT(_WORDS[::1], COUNT))
-def draw_below(state, bound):  # noqa: ANN001, ANN201
-    """A random number from 0 to below the bound, all alike; `state` (1,) goes on (SplitMix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word = state[0]
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    word ^= word >> np.uint64(31)
-    return np.int64(((word >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
-@kernel(FLOAT(FLOAT[::1], FLOAT[::1]), fastmath=_VECTOR)
-def _dot(left, right):  # noqa: ANN001
+@kernel(FLOAT(FLOAT[::1], FLOAT[::1]), fastmath=True)
+def _dot(left, right):
     total = np.float32(0.0)
     for c in range(left.shape[0]):
         total += left[c] * right[c]
     return total
 
 
-@kernel(types.void(FLOAT[::1], FLOAT, FLOAT[::1], FLOAT), fastmath=_VECTOR)
-def _add_within(row, factor, direction, max_norm):  # noqa: ANN001
+@kernel(types.void(FLOAT[::1], FLOAT, FLOAT[::1], FLOAT), fastmath=True)
+def _add_within(row, factor, direction, max_norm):
     """row += factor · direction, then back onto the ball of that radius where it has left it."""
     square = np.float32(0.0)
     for c in range(row.shape[0]):
@@ -46,7 +32,7 @@ def _add_within(row, factor, direction, max_norm):  # noqa: ANN001
 
 
 @kernel(FLOAT(FLOAT, FLOAT, FLOAT[::1], COUNT))
-def _step(rate, square, squares, place):  # noqa: ANN001
+def _step(rate, square, squares, place):
     """The step for a row whose gradient has this mean square: AdaGrad's, or `rate` itself where nothing is summed."""
     if squares.shape[0] == 0:
         return rate
@@ -73,31 +59,31 @@ def _step(rate, square, squares, place):  # noqa: ANN001
         FLOAT[::1],
         FLOAT[::1],
         ID[::1],
-        _WORDS[::1],
+        STATE,
     ),
-    fastmath=_VECTOR,
+    fastmath=True,
 )
-def warp_steps(  # noqa: ANN201
-    indptr,  # noqa: ANN001
-    indices,  # noqa: ANN001
-    data,  # noqa: ANN001
-    shared,  # noqa: ANN001
-    points,  # noqa: ANN001
-    y_indptr,  # noqa: ANN001
-    y_indices,  # noqa: ANN001
-    order,  # noqa: ANN001
-    weights,  # noqa: ANN001
-    max_draws,  # noqa: ANN001
-    margin,  # noqa: ANN001
-    max_norm,  # noqa: ANN001
-    rate,  # noqa: ANN001
-    last_rate,  # noqa: ANN001
-    V,  # noqa: ANN001
-    W,  # noqa: ANN001
-    V_squares,  # noqa: ANN001
-    W_squares,  # noqa: ANN001
-    marked,  # noqa: ANN001
-    random,  # noqa: ANN001
+def warp_steps(
+    indptr,
+    indices,
+    data,
+    shared,
+    points,
+    y_indptr,
+    y_indices,
+    order,
+    weights,
+    max_draws,
+    margin,
+    max_norm,
+    rate,
+    last_rate,
+    V,
+    W,
+    V_squares,
+    W_squares,
+    marked,
+    random,
 ):
     """Change V (d, D) and W (L, D) by a step for each pair of `order`; returns the mean loss and the share of steps.
 

@@ -87,7 +87,7 @@ def _controller() -> ThreadpoolController:
     # Looking the libraries up costs a millisecond, so once; they are all loaded by scipy's and numpy's own import.
     global _blas
     if _blas is None:
-        import scipy.linalg  # noqa: F401  (loads scipy's BLAS, so that it is found and held too)
+        import scipy.linalg  # noqa: F401 (loads scipy's BLAS, so that it is found and held too)
 
         _blas = ThreadpoolController().select(user_api="blas")
     return _blas

@@ -8,7 +8,6 @@ Writing: a value gets the fewest digits that surely read back as the same float3
 float32, which only the rule for ties decides, do not count.
 """
 
-# ruff: noqa: ANN001, ANN201 (a kernel has its types in its signature)
 from __future__ import annotations
 
 import math

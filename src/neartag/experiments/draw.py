@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from neartag.core.errors import ParameterError
+from neartag.core.extras import install_hint
 from neartag.experiments.blocks import Figure, Series
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers, but for the yellow that paper swallows.
@@ -23,9 +25,9 @@ _SIZE = (6.4, 4.0)  # inches
 def check() -> None:
     """Raise ParameterError, before any work is lost, where plots cannot be drawn."""
     try:
-        import matplotlib  # noqa: F401
+        import_module("matplotlib")
     except ImportError:
-        raise ParameterError('the report\'s plots need matplotlib: pip install "neartag[plot]"') from None
+        raise ParameterError(install_hint("the report's plots need matplotlib", "plot")) from None
 
 
 def svg(figure: Figure) -> str:

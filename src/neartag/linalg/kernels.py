@@ -10,42 +10,43 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel
+from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel
 from neartag.linalg.topk_kernels import embed_row
 
 
-@kernel(types.void(POINTER, IDS, VALUES, MATRIX, FLOAT[:, ::1], types.int64, types.int64))
-def sparse_times_dense(indptr, indices, data, dense, out, start, stop):  # noqa: ANN001, ANN201
-    """out[start:stop] = S[start:stop] @ dense, S in CSR."""
+@kernel(types.void(CSR, MATRIX, FLOAT[:, ::1], COUNT, COUNT))
+def sparse_times_dense(rows, dense, out, start, stop):
+    """out[start:stop] = rows[start:stop] @ dense, rows in CSR."""
     for i in range(start, stop):
-        embed_row(indptr, indices, data, i, dense, out[i])
+        embed_row(rows, i, dense, out[i])
 
 
-@kernel(types.void(POINTER, IDS, VALUES, POINTER, IDS, VALUES, FLOAT[:, ::1], types.int64, types.int64))
-def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out, start, stop):  # noqa: ANN001, ANN201
-    """out[start:stop] = (S @ W)[start:stop] as a dense block, S and W in CSR."""
+@kernel(types.void(CSR, CSR, FLOAT[:, ::1], COUNT, COUNT))
+def sparse_times_sparse(rows, weights, out, start, stop):
+    """out[start:stop] = (rows @ weights)[start:stop] as a dense block, both in CSR."""
+    indptr, indices, data = rows
+    w_indptr, w_indices, w_data = weights
     for i in range(start, stop):
         for c in range(out.shape[1]):
             out[i, c] = 0.0
-        for position in range(indptr[i], indptr[i + 1]):
-            value, row = data[position], indices[position]
+        for p in range(indptr[i], indptr[i + 1]):
+            value, row = data[p], indices[p]
             for q in range(w_indptr[row], w_indptr[row + 1]):
                 out[i, w_indices[q]] += value * w_data[q]
 
 
-_products = (POINTER, IDS, VALUES, POINTER, IDS, VALUES)
+@kernel([types.void(CSR, CSR, each[:, ::1], COUNT, COUNT) for each in (types.float32, types.float64)])
+def gram(columns, rows, out, start, stop):
+    """Lower triangle of (Sᵀ S)[start:stop] into `out`: S by its columns, Sᵀ in CSR, and by its rows, S in sorted CSR.
 
-
-@kernel([types.void(*_products, each[:, ::1], types.int64, types.int64) for each in (types.float32, types.float64)])
-def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop):  # noqa: ANN001, ANN201
-    """Lower triangle of (Sᵀ S)[start:stop] into `out`, given S and its transpose, both in CSR with sorted rows.
-
-    Summed in float64 whatever is kept.
+    Sums are in float64, whatever type `out` has.
     """
+    c_indptr, c_indices, c_data = columns
+    indptr, indices, data = rows
     sums = np.zeros(out.shape[1], np.float64)
     for f in range(start, stop):
-        for p in range(t_indptr[f], t_indptr[f + 1]):
-            row, value = t_indices[p], np.float64(t_data[p])
+        for p in range(c_indptr[f], c_indptr[f + 1]):
+            row, value = c_indices[p], np.float64(c_data[p])
             for q in range(indptr[row], indptr[row + 1]):
                 if indices[q] > f:
                     break
@@ -59,7 +60,7 @@ def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop): 
     types.float64(POINTER, IDS, VALUES, MATRIX, VALUES, FLOAT[::1], FLOAT[:, ::1], types.int64, types.int64),
     fastmath=True,
 )
-def residual_times(indptr, indices, target, vectors, values, residual, out, start, stop):  # noqa: ANN001, ANN201
+def residual_times(indptr, indices, target, vectors, values, residual, out, start, stop):
     """out = R @ vectors and, unless it has no room, residual = R, R = target − vectors·values·vectorsᵀ on a pattern.
 
     Returns ‖R‖² of the rows. Each row of `vectors` is fetched once for both products, and fetching is what takes long.
@@ -108,7 +109,7 @@ _two_graphs = (POINTER, IDS, VALUES, POINTER, IDS, VALUES)
 
 
 @kernel(types.void(*_two_graphs, types.int64[::1], types.int64, types.int64))
-def union_sizes(indptr, indices, data, t_indptr, t_indices, t_data, out, start, stop):  # noqa: ANN001, ANN201
+def union_sizes(indptr, indices, data, t_indptr, t_indices, t_data, out, start, stop):
     """out[i] = how many columns row i has in either of two CSR matrices with sorted rows."""
     for i in range(start, stop):
         p, q, count = indptr[i], t_indptr[i], 0
@@ -122,7 +123,7 @@ def union_sizes(indptr, indices, data, t_indptr, t_indices, t_data, out, start, 
 
 
 @kernel(types.void(*_two_graphs, POINTER, ID[::1], FLOAT[::1], types.int64, types.int64))
-def union_rows(indptr, indices, data, t_indptr, t_indices, t_data, pointer, ids, values, start, stop):  # noqa: ANN001, ANN201
+def union_rows(indptr, indices, data, t_indptr, t_indices, t_data, pointer, ids, values, start, stop):
     """The rows of the entrywise maximum of two such matrices without negative entries, into (pointer, ids, values)."""
     for i in range(start, stop):
         p, q, place = indptr[i], t_indptr[i], pointer[i]
@@ -142,7 +143,7 @@ def union_rows(indptr, indices, data, t_indptr, t_indices, t_data, pointer, ids,
 
 
 @kernel(types.void(types.float32[::1], types.int64, types.int64))
-def _move_largest(values, count, wanted):  # noqa: ANN001
+def _move_largest(values, count, wanted):
     """Reorder values[:count] so that its `wanted` largest stand first (quickselect, median of three)."""
     low, high = 0, count - 1
     target = wanted - 1
@@ -171,7 +172,7 @@ def _move_largest(values, count, wanted):  # noqa: ANN001
 
 
 @kernel(types.float32(types.float32[::1], types.int64, types.int64))
-def _cutoff(values, count, wanted):  # noqa: ANN001
+def _cutoff(values, count, wanted):
     """Return the smallest of the `wanted` largest of values[:count], which then stand first."""
     _move_largest(values, count, wanted)
     smallest = values[0]
@@ -181,7 +182,7 @@ def _cutoff(values, count, wanted):  # noqa: ANN001
 
 
 @kernel(types.void(types.int64, types.float32, FLOAT[::1], ID[::1], FLOAT[::1], ID[::1]))
-def _nearest_ties(i, value, overlap, touched, offsets, out):  # noqa: ANN001
+def _nearest_ties(i, value, overlap, touched, offsets, out):
     """Fill `out` with the rows of that overlap that follow row i most closely, wrapping round; there are enough."""
     n, wanted, found = overlap.shape[0], out.shape[0], 0
     # Few rows are looked at one by one, many in turn from i on. float32 has every whole number up to 2²⁴.
@@ -215,7 +216,7 @@ _groups = types.Tuple((IDS, POINTER, IDS, MATRIX, types.Array(ID, 2, "C", readon
 @kernel(
     types.int64(types.int64, types.int64, types.float32, VALUES, _groups, FLOAT[::1], ID[::1], types.int64),
 )
-def _join_groups(i, wanted, least, scale, groups, overlap, touched, count):  # noqa: ANN001
+def _join_groups(i, wanted, least, scale, groups, overlap, touched, count):
     """Note rows that share only frequent labels with row i: all that may be among its `wanted` most similar ones.
 
     Groups come in the order of similarity, down to `least`. No more than `wanted` of a group can be needed and, by the
@@ -253,7 +254,7 @@ def _join_groups(i, wanted, least, scale, groups, overlap, touched, count):  # n
         *(types.int64, ID[:, ::1], FLOAT[:, ::1], types.int64, types.int64),
     ),
 )
-def label_neighbours(indptr, indices, t_indptr, t_indices, scale, groups, wanted, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def label_neighbours(indptr, indices, t_indptr, t_indices, scale, groups, wanted, out_ids, out_values, start, stop):
     """For rows of a label matrix, the `wanted` rows with the largest ⟨yᵢ, yⱼ⟩·scaleᵢ·scaleⱼ; −1 where fewer overlap.
 
     Ties go to the nearest following row number, wrapping round: of hundreds of equal label vectors each then

@@ -9,16 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, SPARSE, VALUES, kernel
+from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, VALUES, kernel
 
 # Entries looked over at once for anything that belongs among the best: a maximum is taken many at a time.
 GLANCE = 64
-# What lets the compiler take a maximum or a sum many at a time, infinities allowed.
-VECTOR = {"nnan", "nsz", "reassoc", "contract"}
 
 
 @kernel(types.int64(FLOAT, ID, COUNT, ID[::1], FLOAT[::1]))
-def insert(value, row, filled, ids, values):  # noqa: ANN001, ANN201
+def insert(value, row, filled, ids, values):
     """Put a row into a list of the best, best first, ties to the lower row; returns how many the list then has."""
     wanted = ids.shape[0]
     slot = filled
@@ -34,8 +32,8 @@ def insert(value, row, filled, ids, values):  # noqa: ANN001, ANN201
     return min(filled + 1, wanted)
 
 
-@kernel(FLOAT(VALUES, COUNT, COUNT), fastmath=VECTOR)
-def largest(values, start, stop):  # noqa: ANN001, ANN201
+@kernel(FLOAT(VALUES, COUNT, COUNT), fastmath=True)
+def largest(values, start, stop):
     """The largest of some values, infinities among them."""
     best = values[start]
     for j in range(start + 1, stop):
@@ -44,7 +42,7 @@ def largest(values, start, stop):  # noqa: ANN001, ANN201
 
 
 @kernel(COUNT(IDS, COUNT, COUNT, ID))
-def first_not_below(numbers, start, stop, wanted):  # noqa: ANN001, ANN201
+def first_not_below(numbers, start, stop, wanted):
     """Where the first of the rising numbers start…stop is that is not below the wanted one; stop where all are."""
     while start < stop:
         middle = (start + stop) // 2
@@ -56,7 +54,7 @@ def first_not_below(numbers, start, stop, wanted):  # noqa: ANN001, ANN201
 
 
 @kernel(types.void(VALUES, COUNT, COUNT, ID[::1], FLOAT[::1]))
-def _take(row, width, first, ids, values):  # noqa: ANN001
+def _take(row, width, first, ids, values):
     """Put what belongs there of a row's first `width` entries, numbered from `first`, into a list of the best."""
     wanted, filled = ids.shape[0], 0
     while filled < wanted and ids[filled] >= 0:
@@ -71,7 +69,7 @@ def _take(row, width, first, ids, values):  # noqa: ANN001
 
 
 @kernel(types.void(MATRIX, COUNT, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
-def row_top(similarities, first, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def row_top(similarities, first, out_ids, out_values, start, stop):
     """The largest entries of each row, best first, ties to the lower column; −1 and −inf where the row is shorter.
 
     The columns are numbered from `first`; 0 begins anew, and a larger one goes on with what an earlier call found in
@@ -84,9 +82,10 @@ def row_top(similarities, first, out_ids, out_values, start, stop):  # noqa: ANN
         _take(similarities[i], similarities.shape[1], first, out_ids[i], out_values[i])
 
 
-@kernel(types.void(*SPARSE, COUNT, MATRIX, FLOAT[::1]))
-def embed_row(indptr, indices, data, i, weights, out):  # noqa: ANN001, ANN201
-    """out = S[i] @ weights for one row of a CSR matrix; summed entry by entry, so to the last bit as from lists."""
+@kernel(types.void(CSR, COUNT, MATRIX, FLOAT[::1]))
+def embed_row(rows, i, weights, out):
+    """out = rows[i] @ weights for one row in CSR; summed entry by entry, so to the last bit as from lists."""
+    indptr, indices, data = rows
     out[:] = 0.0
     width, position, end = out.shape[0], indptr[i], indptr[i + 1]
     # Four entries at a time: `out` is then read and written a quarter as often.
@@ -103,8 +102,8 @@ def embed_row(indptr, indices, data, i, weights, out):  # noqa: ANN001, ANN201
         position += 1
 
 
-@kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=VECTOR)
-def dense_times_vector(matrix, vector, out, start, stop):  # noqa: ANN001, ANN201
+@kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=True)
+def dense_times_vector(matrix, vector, out, start, stop):
     """out[start:stop] = matrix[start:stop] @ vector."""
     width, i = vector.shape[0], start
     while i + 4 <= stop:  # four sums at once, so that none waits for itself

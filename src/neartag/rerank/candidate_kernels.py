@@ -18,13 +18,13 @@ WEIGHTS = read(DOUBLE, 2)  # (m, voters)
 
 
 @kernel(types.boolean(FLOAT, ID, FLOAT, ID))
-def _is_worse(value, label, other, other_label):  # noqa: ANN001
+def _is_worse(value, label, other, other_label):
     """Say whether a label comes after another: a lower value, or an equal one and a higher id."""
     return value < other or (value == other and label > other_label)
 
 
 @kernel(types.void(FLOAT, ID, COUNT, COUNT, ID[::1], FLOAT[::1]))
-def _sink(value, label, slot, filled, best, values):  # noqa: ANN001
+def _sink(value, label, slot, filled, best, values):
     """Put a label into a heap whose root is the worst, from a slot that is free, downwards."""
     while True:
         child = 2 * slot + 1
@@ -40,7 +40,7 @@ def _sink(value, label, slot, filled, best, values):  # noqa: ANN001
 
 
 @kernel(types.int64(COUNT, FLOAT[::1], ID[::1], COUNT, ID[::1], FLOAT[::1], types.boolean[::1], ID[::1], COUNT))
-def _offer(wanted, score, touched, count, best, values, taken, chosen, many):  # noqa: ANN001
+def _offer(wanted, score, touched, count, best, values, taken, chosen, many):
     """Add the `wanted` best of the touched labels to the `many` chosen ones; returns how many are chosen then.
 
     Ties go to the lower id. `best` and `values` are scratch of `wanted` entries or more; `taken` marks the chosen ones.
@@ -69,7 +69,7 @@ def _offer(wanted, score, touched, count, best, values, taken, chosen, many):  #
 
 
 @kernel(types.int64(POINTER, IDS, VOTERS, WEIGHTS, COUNT, FLOAT[::1], types.boolean[::1], ID[::1]))
-def _votes(indptr, indices, voters, weights, i, score, noted, touched):  # noqa: ANN001
+def _votes(indptr, indices, voters, weights, i, score, noted, touched):
     """Sum the votes on row i into `score`; returns how many labels have any, noted, and listed in `touched`."""
     count = 0
     for v in range(voters.shape[1]):
@@ -87,7 +87,7 @@ def _votes(indptr, indices, voters, weights, i, score, noted, touched):  # noqa:
 
 
 @kernel(types.int64(*SPARSE, *SPARSE, COUNT, FLOAT[::1], types.boolean[::1], ID[::1]))
-def _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, score, noted, touched):  # noqa: ANN001
+def _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, score, noted, touched):
     """Sum the products of row i with the labels' means into `score`; the rest as in `_votes`."""
     # Written out as there: as a function of its own the noting takes twice as long.
     count = 0
@@ -104,7 +104,7 @@ def _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, score, 
 
 
 @kernel(types.boolean(IDS, COUNT, COUNT, ID))
-def _has(indices, start, stop, wanted):  # noqa: ANN001
+def _has(indices, start, stop, wanted):
     """Say whether a number is among rising ones."""
     place = first_not_below(indices, start, stop, wanted)
     return place < stop and indices[place] == wanted
@@ -131,28 +131,28 @@ def _has(indices, start, stop, wanted):  # noqa: ANN001
         COUNT,
     )
 )
-def candidates(  # noqa: ANN201
-    indptr,  # noqa: ANN001
-    indices,  # noqa: ANN001
-    data,  # noqa: ANN001
-    y_indptr,  # noqa: ANN001
-    y_indices,  # noqa: ANN001
-    near,  # noqa: ANN001
-    near_weights,  # noqa: ANN001
-    alike,  # noqa: ANN001
-    alike_weights,  # noqa: ANN001
-    c_indptr,  # noqa: ANN001
-    c_indices,  # noqa: ANN001
-    c_data,  # noqa: ANN001
-    table,  # noqa: ANN001
-    lengths,  # noqa: ANN001
-    own_indptr,  # noqa: ANN001
-    own_indices,  # noqa: ANN001
-    wanted,  # noqa: ANN001
-    out_labels,  # noqa: ANN001
-    out_parts,  # noqa: ANN001
-    start,  # noqa: ANN001
-    stop,  # noqa: ANN001
+def candidates(
+    indptr,
+    indices,
+    data,
+    y_indptr,
+    y_indices,
+    near,
+    near_weights,
+    alike,
+    alike_weights,
+    c_indptr,
+    c_indices,
+    c_data,
+    table,
+    lengths,
+    own_indptr,
+    own_indices,
+    wanted,
+    out_labels,
+    out_parts,
+    start,
+    stop,
 ):
     """The labels that either vote or the means put among their `wanted` best, and what each of the three says of them.
 
@@ -170,7 +170,7 @@ def candidates(  # noqa: ANN201
         by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, noted[1], touched[1])
         if table.shape[0] > 0:
             by_mean = labels
-            embed_row(indptr, indices, data, i, table, third)
+            embed_row((indptr, indices, data), i, table, third)
         else:
             by_mean = _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, third, noted[2], touched[2])
         for p in range(own_indptr[i], own_indptr[i + 1]):  # the point leaves the sums that it is in
@@ -205,7 +205,7 @@ def candidates(  # noqa: ANN201
 
 
 @kernel(types.void(VOTERS, read(DOUBLE, 2), POINTER, ID[:, ::1], DOUBLE[:, ::1], COUNT, COUNT))
-def best_candidates(labels, scores, frequency, out_labels, out_scores, start, stop):  # noqa: ANN001, ANN201
+def best_candidates(labels, scores, frequency, out_labels, out_scores, start, stop):
     """The best candidates of each row, best first; ties to the more frequent label, then to the lower id."""
     for i in range(start, stop):
         filled = 0

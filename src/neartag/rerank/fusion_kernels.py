@@ -16,7 +16,7 @@ FOLDED = (read(DOUBLE, 2), read(DOUBLE, 3), read(DOUBLE, 3), read(DOUBLE), read(
 
 
 @kernel(types.Tuple((COUNT, DOUBLE))(DOUBLE, read(DOUBLE)))
-def _between(value, knots):  # noqa: ANN001
+def _between(value, knots):
     """The knot below a value and how far it is on the way to the next one, from 0 to 1."""
     last = knots.shape[0] - 1
     if value <= knots[0]:
@@ -30,7 +30,7 @@ def _between(value, knots):  # noqa: ANN001
 
 
 @kernel(types.void(VALUES, read(DOUBLE, 2), read(DOUBLE, 2), ID[::1], DOUBLE[::1]))
-def _terms(parts, fine, coarse, places, shares):  # noqa: ANN001
+def _terms(parts, fine, coarse, places, shares):
     """The mixture's terms that a candidate touches, and with what share: see `mixture.Mixture`."""
     count, knots, corners = parts.shape[0], fine.shape[1], coarse.shape[1]
     term = 0
@@ -51,7 +51,7 @@ def _terms(parts, fine, coarse, places, shares):  # noqa: ANN001
 
 
 @kernel(DOUBLE(VALUES, *FOLDED))
-def _log_odds(parts, knots, heights, slopes, fine, levels, coarse):  # noqa: ANN001
+def _log_odds(parts, knots, heights, slopes, fine, levels, coarse):
     """The log-odds of a candidate from its parts and the functions of `mixture.Mixture.folded`."""
     last = parts.shape[0] - 1
     place, share = _between(parts[last], fine)
@@ -70,7 +70,7 @@ def _log_odds(parts, knots, heights, slopes, fine, levels, coarse):  # noqa: ANN
 
 
 @kernel(types.void(read(FLOAT, 2), *FOLDED, DOUBLE[::1], COUNT, COUNT))
-def mixed(parts, knots, heights, slopes, fine, levels, coarse, out, start, stop):  # noqa: ANN001, ANN201
+def mixed(parts, knots, heights, slopes, fine, levels, coarse, out, start, stop):
     """The log-odds of each row of parts."""
     for i in range(start, stop):
         out[i] = _log_odds(parts[i], knots, heights, slopes, fine, levels, coarse)
@@ -92,24 +92,24 @@ def mixed(parts, knots, heights, slopes, fine, levels, coarse, out, start, stop)
         COUNT,
     )
 )
-def probabilities(  # noqa: ANN201
-    labels,  # noqa: ANN001
-    told,  # noqa: ANN001
-    margins,  # noqa: ANN001
-    frequency,  # noqa: ANN001
-    without_mean,  # noqa: ANN001
-    usual,  # noqa: ANN001
-    no_vote,  # noqa: ANN001
-    no_similarity,  # noqa: ANN001
-    knots,  # noqa: ANN001
-    heights,  # noqa: ANN001
-    slopes,  # noqa: ANN001
-    fine,  # noqa: ANN001
-    levels,  # noqa: ANN001
-    coarse,  # noqa: ANN001
-    out,  # noqa: ANN001
-    start,  # noqa: ANN001
-    stop,  # noqa: ANN001
+def probabilities(
+    labels,
+    told,
+    margins,
+    frequency,
+    without_mean,
+    usual,
+    no_vote,
+    no_similarity,
+    knots,
+    heights,
+    slopes,
+    fine,
+    levels,
+    coarse,
+    out,
+    start,
+    stop,
 ):
     """How likely each row's candidates are right (m, room), −1 where there is none, from what is told of them.
 
@@ -137,7 +137,7 @@ def probabilities(  # noqa: ANN201
         read(FLOAT, 2), FLAGS, read(DOUBLE, 2), read(DOUBLE, 2), read(DOUBLE), DOUBLE[::1], DOUBLE[:, ::1], COUNT, COUNT
     )
 )
-def normal_equations(parts, right, fine, coarse, weights, gradient, hessian, start, stop):  # noqa: ANN001, ANN201
+def normal_equations(parts, right, fine, coarse, weights, gradient, hessian, start, stop):
     """Add the gradient and the Hessian, its lower triangle, of the rows' logistic loss at these weights.
 
     Without room for the Hessian (0 rows) the gradient alone.

@@ -19,13 +19,13 @@ VOTERS = read(ID, 2)
 
 
 @kernel(types.boolean(COUNT, COUNT))
-def _is_searched(features, weights):  # noqa: ANN001
+def _is_searched(features, weights):
     """Say whether a few features are looked up among a label's weights rather than all weights gone through."""
     return features * (SEARCH_STEP * np.log2(weights + 1.0) + SEARCH_START) < weights
 
 
 @kernel(types.void(*SPARSE, *SPARSE, VALUES, COUNT, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
-def margins_by_label(indptr, indices, data, w_indptr, w_indices, w_data, bias, d, labels, out, start, stop):  # noqa: ANN001, ANN201
+def margins_by_label(indptr, indices, data, w_indptr, w_indices, w_data, bias, d, labels, out, start, stop):
     """What the rankers say of each row's candidates: w·x + b, from weights (L, d) a row a label; 0 where none is."""
     point = np.zeros(d, np.float32)
     for i in range(start, stop):
@@ -52,7 +52,7 @@ def margins_by_label(indptr, indices, data, w_indptr, w_indices, w_data, bias, d
 
 
 @kernel(types.void(*SPARSE, *SPARSE, VALUES, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
-def margins_by_feature(indptr, indices, data, w_indptr, w_indices, w_data, bias, labels, out, start, stop):  # noqa: ANN001, ANN201
+def margins_by_feature(indptr, indices, data, w_indptr, w_indices, w_data, bias, labels, out, start, stop):
     """The same from weights (d, L), a row a feature."""
     score = np.zeros(bias.shape[0], np.float32)
     for i in range(start, stop):
@@ -70,11 +70,11 @@ def margins_by_feature(indptr, indices, data, w_indptr, w_indices, w_data, bias,
 
 
 @kernel(types.void(*SPARSE, MATRIX, VALUES, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
-def margins_by_table(indptr, indices, data, table, bias, labels, out, start, stop):  # noqa: ANN001, ANN201
+def margins_by_table(indptr, indices, data, table, bias, labels, out, start, stop):
     """The same from weights (d, L) as an array."""
     score = np.empty(bias.shape[0], np.float32)
     for i in range(start, stop):
-        embed_row(indptr, indices, data, i, table, score)
+        embed_row((indptr, indices, data), i, table, score)
         for c in range(labels.shape[1]):
             label = labels[i, c]
             out[i, c] = bias[label] + score[label] if 0 <= label < bias.shape[0] else 0.0
@@ -86,25 +86,25 @@ def margins_by_table(indptr, indices, data, table, bias, labels, out, start, sto
         FLOAT[::1], COUNT[::1], ID[::1], FLOAT[::1], COUNT, COUNT,
     )
 )  # fmt: skip
-def dual_descent(  # noqa: ANN201
-    indptr,  # noqa: ANN001
-    indices,  # noqa: ANN001
-    data,  # noqa: ANN001
-    squares,  # noqa: ANN001
-    pointer,  # noqa: ANN001
-    rows,  # noqa: ANN001
-    positives,  # noqa: ANN001
-    cost,  # noqa: ANN001
-    tolerance,  # noqa: ANN001
-    rounds,  # noqa: ANN001
-    least,  # noqa: ANN001
-    d,  # noqa: ANN001
-    out_bias,  # noqa: ANN001
-    out_counts,  # noqa: ANN001
-    out_indices,  # noqa: ANN001
-    out_data,  # noqa: ANN001
-    start,  # noqa: ANN001
-    stop,  # noqa: ANN001
+def dual_descent(
+    indptr,
+    indices,
+    data,
+    squares,
+    pointer,
+    rows,
+    positives,
+    cost,
+    tolerance,
+    rounds,
+    least,
+    d,
+    out_bias,
+    out_counts,
+    out_indices,
+    out_data,
+    start,
+    stop,
 ):
     """Solve min ½‖w‖² + cost · Σ max(0, 1 − y·w·x)² for each label, dual coordinate by dual coordinate.
 

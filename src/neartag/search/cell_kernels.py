@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
-from neartag.linalg.topk_kernels import VECTOR, dense_times_vector
+from neartag.linalg.topk_kernels import dense_times_vector
 
 # The maxima of so many groups of values, for each one that is wanted, tell a bound; of smaller groups the values do.
 GROUPS, SMALLEST = 2, 4
@@ -21,8 +21,8 @@ IN_VAIN, HALVINGS = 0.125, 24
 _LOW = 0x7FFFFFFF
 
 
-@kernel(types.int64(VALUES, FLOAT), fastmath=VECTOR)
-def _not_below(values, bound):  # noqa: ANN001
+@kernel(types.int64(VALUES, FLOAT), fastmath=True)
+def _not_below(values, bound):
     """How many values are not below a bound."""
     count = np.int32(0)
     for j in range(values.shape[0]):
@@ -30,8 +30,8 @@ def _not_below(values, bound):  # noqa: ANN001
     return count
 
 
-@kernel(types.void(VALUES, FLOAT[::1]), fastmath=VECTOR)
-def _maxima(values, out):  # noqa: ANN001
+@kernel(types.void(VALUES, FLOAT[::1]), fastmath=True)
+def _maxima(values, out):
     """The largest of each group; a group is every so many-th value, so that many groups are gone through at once."""
     groups = out.shape[0]
     out[:] = values[:groups]
@@ -41,7 +41,7 @@ def _maxima(values, out):  # noqa: ANN001
 
 
 @kernel(FLOAT(VALUES, COUNT))
-def _bound(values, wanted):  # noqa: ANN001
+def _bound(values, wanted):
     """A bound that at least the `wanted` largest values reach, and few others."""
     if values.shape[0] <= wanted:
         return np.float32(-np.inf)
@@ -63,7 +63,7 @@ def _bound(values, wanted):  # noqa: ANN001
 
 
 @kernel(types.void(VALUES, POINTER, POINTER, ID[::1], FLOAT[::1]))
-def best_of(values, places, names, ids, best):  # noqa: ANN001, ANN201
+def best_of(values, places, names, ids, best):
     """The largest values with their names, best first, ties to the lower name; −1 and −inf where there are fewer.
 
     The values places[p]…places[p + 1] are named names[p], names[p] + 1 and so on.
@@ -93,7 +93,7 @@ def best_of(values, places, names, ids, best):  # noqa: ANN001, ANN201
 
 
 @kernel(types.void(VALUES, MATRIX, VALUES, IDS, POINTER, ID[::1], FLOAT[::1]))
-def cell_top(query, points, offset, cells, pointer, ids, values):  # noqa: ANN001, ANN201
+def cell_top(query, points, offset, cells, pointer, ids, values):
     """The points of some cells with the largest product, less their offsets, with a query.
 
     The points of cell c are pointer[c]…pointer[c + 1]. Best first, ties to the lower point; −1 and −inf where there are
@@ -113,7 +113,7 @@ def cell_top(query, points, offset, cells, pointer, ids, values):  # noqa: ANN00
 
 
 @kernel(types.void(MATRIX, MATRIX, VALUES, read(ID, 2), POINTER, ID[:, ::1], FLOAT[:, ::1]))
-def cells_top(queries, points, offset, routes, pointer, ids, values):  # noqa: ANN001, ANN201
+def cells_top(queries, points, offset, routes, pointer, ids, values):
     """The same for several queries, of the cells routes[i] each: those that look into a cell are multiplied at once."""
     (m, probes), dim, cells = routes.shape, queries.shape[1], pointer.shape[0] - 1
     starts = np.zeros(cells + 1, np.int64)

@@ -14,13 +14,13 @@ from neartag.linalg.topk_kernels import GLANCE, insert, largest
 
 
 @kernel(FLOAT(FLOAT, COUNT))
-def _worth(value, length):  # noqa: ANN001
+def _worth(value, length):
     """How much a feature weighs for the work that a list of this length makes."""
     return np.float32(value * value / max(length, 1))
 
 
 @kernel(types.Tuple((COUNT, FLOAT))(IDS, VALUES, POINTER, types.float64, COUNT))
-def _first_look(indices, data, t_indptr, skip, rescoring):  # noqa: ANN001
+def _first_look(indices, data, t_indptr, skip, rescoring):
     """How many entries of lists a first look at a point takes, and what a feature that is looked at is worth at least.
 
     −1: nothing is left out, since that would not save half of the work.
@@ -51,7 +51,7 @@ def _first_look(indices, data, t_indptr, skip, rescoring):  # noqa: ANN001
 
 
 @kernel(types.int64(IDS, VALUES, IDS, POINTER, IDS, VALUES, FLOAT[::1], ID[::1], FLOAT[::1]))
-def _score_listed(indices, data, listed, r_indptr, r_indices, r_data, query, ids, values):  # noqa: ANN001
+def _score_listed(indices, data, listed, r_indptr, r_indices, r_data, query, ids, values):
     """Put the listed rows, −1: none, into a list of the best by their product with a point; returns how many it has.
 
     Products of zero do not count. `query` (d,) is zeros, and is left so.
@@ -74,7 +74,7 @@ def _score_listed(indices, data, listed, r_indptr, r_indices, r_data, query, ids
 
 
 @kernel(types.void(*SPARSE, *SPARSE, read(ID, 2), FLOAT[::1], ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
-def listed_top(indptr, indices, data, r_indptr, r_indices, r_data, listed, query, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def listed_top(indptr, indices, data, r_indptr, r_indices, r_data, listed, query, out_ids, out_values, start, stop):
     """The largest products of each row of Q with the rows of P that are listed for it (m, many), −1: none.
 
     As in `sparse_top`, which looks at all rows.
@@ -97,7 +97,7 @@ def listed_top(indptr, indices, data, r_indptr, r_indices, r_data, listed, query
 
 
 @kernel(types.int64(*SPARSE, POINTER, types.float64, COUNT))
-def search_work(indptr, indices, data, t_indptr, skip, rescoring):  # noqa: ANN001, ANN201
+def search_work(indptr, indices, data, t_indptr, skip, rescoring):
     """How many entries `sparse_top` would look at for all rows of Q, of lists and of rows that are scored in full."""
     total = 0
     for i in range(len(indptr) - 1):
@@ -123,25 +123,25 @@ def search_work(indptr, indices, data, t_indptr, skip, rescoring):  # noqa: ANN0
         COUNT,
     )
 )
-def sparse_top(  # noqa: ANN201
-    indptr,  # noqa: ANN001
-    indices,  # noqa: ANN001
-    data,  # noqa: ANN001
-    t_indptr,  # noqa: ANN001
-    t_indices,  # noqa: ANN001
-    t_data,  # noqa: ANN001
-    r_indptr,  # noqa: ANN001
-    r_indices,  # noqa: ANN001
-    r_data,  # noqa: ANN001
-    skip,  # noqa: ANN001
-    candidates,  # noqa: ANN001
-    score,  # noqa: ANN001
-    touched,  # noqa: ANN001
-    query,  # noqa: ANN001
-    out_ids,  # noqa: ANN001
-    out_values,  # noqa: ANN001
-    start,  # noqa: ANN001
-    stop,  # noqa: ANN001
+def sparse_top(
+    indptr,
+    indices,
+    data,
+    t_indptr,
+    t_indices,
+    t_data,
+    r_indptr,
+    r_indices,
+    r_data,
+    skip,
+    candidates,
+    score,
+    touched,
+    query,
+    out_ids,
+    out_values,
+    start,
+    stop,
 ):
     """The largest entries of each row of Q @ Pᵀ, given Q, Pᵀ (d, n) and P in CSR; entries that are zero never count.
 
@@ -211,7 +211,7 @@ def sparse_top(  # noqa: ANN201
 
 
 @kernel(types.void(*SPARSE, ID[:, ::1], FLOAT[:, ::1], COUNT, COUNT))
-def sparse_row_top(indptr, indices, data, out_ids, out_values, start, stop):  # noqa: ANN001, ANN201
+def sparse_row_top(indptr, indices, data, out_ids, out_values, start, stop):
     """The largest stored entries of each row, best first, ties to the lower column; −1 and −inf where it has fewer."""
     k = out_ids.shape[1]
     for i in range(start, stop):
@@ -225,7 +225,7 @@ def sparse_row_top(indptr, indices, data, out_ids, out_values, start, stop):  # 
 
 
 @kernel(types.void(*SPARSE, *SPARSE, COUNT, FLOAT[::1], ID[::1], POINTER))
-def append_columns(indptr, indices, data, new_indptr, new_indices, new_data, width, out_data, out_indices, out_indptr):  # noqa: ANN001, ANN201
+def append_columns(indptr, indices, data, new_indptr, new_indices, new_data, width, out_data, out_indices, out_indptr):
     """Fill the CSR matrix [A B] from A, `width` columns wide, and B, of as many rows; its row pointers are given."""
     for row in range(len(indptr) - 1):
         place = out_indptr[row]

@@ -13,7 +13,7 @@ from neartag.core.jit import COUNT, ID, IDS, MATRIX, POINTER, kernel, read
 
 
 @kernel(types.void(MATRIX, types.float64, types.float64[:, ::1], COUNT, COUNT))
-def shares(near, sharpness, out, start, stop):  # noqa: ANN001, ANN201
+def shares(near, sharpness, out, start, stop):
     """out = exp(sharpness · (near − the row's largest)), rows summing to 1; −inf marks nobody, with share 0."""
     for i in range(start, stop):
         best, total = -np.inf, 0.0
@@ -28,7 +28,7 @@ def shares(near, sharpness, out, start, stop):  # noqa: ANN001, ANN201
 
 
 @kernel(types.int64(ID, types.float64, POINTER, COUNT, ID[::1], types.float64[::1]))
-def place_label(label, value, frequency, filled, ids, scores):  # noqa: ANN001, ANN201
+def place_label(label, value, frequency, filled, ids, scores):
     """Put a label into a list of the best; ties to the more frequent, then to the lower id. Returns how many it has."""
     wanted = ids.shape[0]
     slot = filled
@@ -63,7 +63,7 @@ def place_label(label, value, frequency, filled, ids, scores):  # noqa: ANN001, 
         COUNT,
     )
 )
-def vote_top(indptr, indices, voters, weights, frequency, score, touched, out_ids, out_scores, start, stop):  # noqa: ANN001, ANN201
+def vote_top(indptr, indices, voters, weights, frequency, score, touched, out_ids, out_scores, start, stop):
     """Sum each voter's weight over its labels and keep the best; ties to the more frequent label, then the lower id.
 
     `voters` are row numbers of the label matrix (−1: none). −1 with score 0 where fewer labels have votes. `score` (L,)

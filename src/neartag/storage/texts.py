@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
 
 import numpy as np
 
@@ -58,7 +59,13 @@ class Texts(Sequence[str]):
     def __len__(self) -> int:
         return int(self._starts[-1])
 
-    def __getitem__(self, row):  # noqa: ANN001
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+
+    def __getitem__(self, row: int | slice) -> str | list[str]:
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(len(self)))]
         row = int(row) + (len(self) if row < 0 else 0)

@@ -18,8 +18,9 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, POINTER, VALUES, kernel, read
+from neartag.linalg.random_kernels import STATE, draw_below
 
-WIDE, SIDES, RANDOM = types.float64, read(types.int8), types.uint64[::1]
+WIDE, SIDES = types.float64, read(types.int8)
 PLACE = types.uint32  # row numbers without sign: numba need not ask whether one counts from the end, thrice as quick
 COLUMNS = (POINTER, read(PLACE), VALUES)  # the arrays of a CSC matrix
 _PASSES = 10  # of coordinate descent a Newton step, at most
@@ -27,30 +28,18 @@ _HALVINGS = 20  # of a step in its line search, at most
 _ENOUGH = 0.01  # share of the decrease that a step promises which it must bring
 _CURVED = 1e-12  # added to each curvature, which is zero where every point is far from the boundary
 _LARGEST_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
-# What lets the compiler take a sum many at a time.
-_VECTOR = {"nnan", "nsz", "reassoc", "contract"}
 
 
-@kernel(types.uint64(RANDOM))
-def next_random(state):  # noqa: ANN001, ANN201
-    """Return 64 random bits and move the state, an array of one number, on (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    mixed = state[0]
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-@kernel(types.void(types.int32[::1], COUNT, RANDOM))
-def _shuffle(ids, count, random):  # noqa: ANN001
+@kernel(types.void(types.int32[::1], COUNT, STATE))
+def _shuffle(ids, count, random):
     """Put ids[:count] into random order."""
     for last in range(count - 1, 0, -1):
-        other = np.int64(((next_random(random) >> np.uint64(32)) * np.uint64(last + 1)) >> np.uint64(32))
+        other = draw_below(random, last + 1)
         ids[last], ids[other] = ids[other], ids[last]
 
 
-@kernel(WIDE(*COLUMNS, COUNT, read(WIDE)), fastmath=_VECTOR)
-def _dot(pointer, rows, values, j, vector):  # noqa: ANN001
+@kernel(WIDE(*COLUMNS, COUNT, read(WIDE)), fastmath=True)
+def _dot(pointer, rows, values, j, vector):
     """Return ⟨column j, vector⟩; a column without zeros needs no look at its row numbers."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     total = 0.0
@@ -63,8 +52,8 @@ def _dot(pointer, rows, values, j, vector):  # noqa: ANN001
     return total
 
 
-@kernel(types.UniTuple(WIDE, 2)(*COLUMNS, COUNT, read(WIDE), read(WIDE)), fastmath=_VECTOR)
-def _slope_and_curvature(pointer, rows, values, j, slope, curve):  # noqa: ANN001
+@kernel(types.UniTuple(WIDE, 2)(*COLUMNS, COUNT, read(WIDE), read(WIDE)), fastmath=True)
+def _slope_and_curvature(pointer, rows, values, j, slope, curve):
     """Return ⟨column j, slope⟩ and ⟨column j squared, curve⟩."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     first, second = 0.0, 0.0
@@ -82,7 +71,7 @@ def _slope_and_curvature(pointer, rows, values, j, slope, curve):  # noqa: ANN00
 
 
 @kernel(types.void(*COLUMNS, COUNT, WIDE, read(WIDE), WIDE[::1]))
-def _add_scaled(pointer, rows, values, j, factor, scale, out):  # noqa: ANN001
+def _add_scaled(pointer, rows, values, j, factor, scale, out):
     """out += factor · scale · column j, `scale` a number a row."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     if places.shape[0] == out.shape[0]:
@@ -94,7 +83,7 @@ def _add_scaled(pointer, rows, values, j, factor, scale, out):  # noqa: ANN001
 
 
 @kernel(types.void(*COLUMNS, COUNT, WIDE, WIDE[::1]))
-def add_column(pointer, rows, values, j, factor, out):  # noqa: ANN001, ANN201
+def add_column(pointer, rows, values, j, factor, out):
     """out += factor · column j."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     for k in range(places.shape[0]):
@@ -102,7 +91,7 @@ def add_column(pointer, rows, values, j, factor, out):  # noqa: ANN001, ANN201
 
 
 @kernel(WIDE(WIDE, WIDE))
-def _violation(slope, weight):  # noqa: ANN001
+def _violation(slope, weight):
     """Return how far a weight is from its optimality condition: slope = −sign(weight), or |slope| ≤ 1 at zero."""
     if weight == 0.0:
         return max(0.0, abs(slope) - 1.0)
@@ -110,7 +99,7 @@ def _violation(slope, weight):  # noqa: ANN001
 
 
 @kernel(WIDE(WIDE, WIDE, WIDE))
-def _move(slope, curvature, weight):  # noqa: ANN001
+def _move(slope, curvature, weight):
     """Return the move z that minimises slope · z + curvature / 2 · z² + |weight + z|."""
     if slope + 1.0 <= curvature * weight:
         move = -(slope + 1.0) / curvature
@@ -122,7 +111,7 @@ def _move(slope, curvature, weight):  # noqa: ANN001
 
 
 @kernel(WIDE(read(WIDE), SIDES, WIDE, WIDE))
-def log_loss(reach, sides, cost_plus, cost_minus):  # noqa: ANN001, ANN201
+def log_loss(reach, sides, cost_plus, cost_minus):
     """Return Σᵢ cᵢ log(1 + exp(−δᵢ reachᵢ))."""
     total = 0.0
     for i in range(reach.shape[0]):
@@ -133,7 +122,7 @@ def log_loss(reach, sides, cost_plus, cost_minus):  # noqa: ANN001, ANN201
 
 
 @kernel(types.void(read(WIDE), SIDES, WIDE, WIDE, WIDE[::1], WIDE[::1]))
-def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):  # noqa: ANN001
+def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):
     """Fill in the first and second derivative of each point's loss by its reach."""
     for i in range(reach.shape[0]):
         doubt = 1.0 / (1.0 + np.exp(reach[i]))  # how likely the point belongs to the minus side
@@ -146,8 +135,8 @@ def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):  # noqa: AN
 _problem = (*COLUMNS, read(WIDE), read(WIDE), read(WIDE), read(WIDE))
 
 
-@kernel(types.int64(*_problem, types.int32[::1], COUNT, WIDE, WIDE[::1], RANDOM))
-def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, tolerance, moved, random):  # noqa: ANN001
+@kernel(types.int64(*_problem, types.int32[::1], COUNT, WIDE, WIDE[::1], STATE))
+def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, tolerance, moved, random):
     """Minimise the quadratic model over the columns order[:count] from `moved` = weights; returns the passes made."""
     n = curve.shape[0]
     pull = np.zeros(n)  # the curvature times how far each point has moved
@@ -180,21 +169,9 @@ def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, c
 
 
 @kernel(
-    types.int64(*COLUMNS, SIDES, WIDE, WIDE, WIDE, COUNT, WIDE[::1], WIDE[::1], RANDOM),
+    types.int64(*COLUMNS, SIDES, WIDE, WIDE, WIDE, COUNT, WIDE[::1], WIDE[::1], STATE),
 )
-def l1_logistic(  # noqa: ANN201
-    pointer,  # noqa: ANN001
-    rows,  # noqa: ANN001
-    values,  # noqa: ANN001
-    sides,  # noqa: ANN001
-    cost_plus,  # noqa: ANN001
-    cost_minus,  # noqa: ANN001
-    tolerance,  # noqa: ANN001
-    most,  # noqa: ANN001
-    weights,  # noqa: ANN001
-    reach,  # noqa: ANN001
-    random,  # noqa: ANN001
-):
+def l1_logistic(pointer, rows, values, sides, cost_plus, cost_minus, tolerance, most, weights, reach, random):
     """Fill in the weights (columns,) and the reach ⟨w, xᵢ⟩ (points,) of the best separator; returns Newton steps made.
 
     Columns come as CSC, row numbers rising. It ends when the violations of the optimality conditions sum to `tolerance`

@@ -1,0 +1,127 @@
+"""What can be chosen by name: plug-ins of neartag, one file each, and plug-ins of other distributions.
+
+A built-in plug-in is a module of one package of neartag that has a certain name at its top level, such as `ENCODER`.
+Another distribution registers its plug-in as an entry point, in its pyproject.toml:
+
+    [project.entry-points."neartag.encoders"]
+    toy = "toy_encoder:ToyEncoder"
+
+Nothing else has to name a plug-in: there is no table to add it to.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from neartag.core.errors import NeartagError, ParameterError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Plugins(Generic[T]):
+    """The plug-ins of one kind.
+
+    A built-in plug-in always wins over an entry point of the same name: installing a package changes no model.
+    """
+
+    what: str  # what errors call a plug-in: "encoder"
+    package: str  # whose modules may be built-in plug-ins
+    attribute: str  # the name that such a module has at its top level
+    group: str  # of the entry points
+    name_of: Callable[[T], str]
+    check: Callable[[Any], None]  # raises NeartagError, TypeError or ValueError for an object that is no plug-in
+
+    def get(self, name: str) -> T:
+        """Return the plug-in of this name; ParameterError lists the names that there are."""
+        found = self._builtin_by_file(name)
+        if found is not None:
+            return found
+        builtin = self.builtin()
+        if name in builtin:
+            return builtin[name]
+        points = entry_points(self.group)
+        if name in points:
+            return self._load(points[name])
+        raise ParameterError(f"there is no {self.what} {name!r}: choose one of {', '.join(self.names())}")
+
+    def names(self) -> list[str]:
+        """Return the names of all plug-ins, those of neartag first; no other distribution's code is imported."""
+        builtin = self.builtin()
+        return [*builtin, *sorted(set(entry_points(self.group)) - set(builtin))]
+
+    def all(self) -> dict[str, T]:
+        """Return all plug-ins by name, those of neartag first; one that cannot be loaded is left out with a warning."""
+        found = self.builtin()
+        for name, point in sorted(entry_points(self.group).items()):
+            if name in found:
+                continue
+            try:
+                found[name] = self._load(point)
+            except NeartagError as error:
+                warnings.warn(str(error), UserWarning, stacklevel=2)
+        return found
+
+    def builtin(self) -> dict[str, T]:
+        """Return neartag's own plug-ins by name, in the order of their files."""
+        package = importlib.import_module(self.package)
+        found: dict[str, T] = {}
+        for module in sorted(each.name for each in pkgutil.iter_modules(package.__path__)):
+            plugin = getattr(importlib.import_module(f"{self.package}.{module}"), self.attribute, None)
+            if plugin is not None:
+                found[self.name_of(plugin)] = plugin
+        return found
+
+    def _builtin_by_file(self, name: str) -> T | None:
+        """Return the built-in plug-in whose file has its name, importing no other file; None where there is none."""
+        package = importlib.import_module(self.package)
+        if name not in {each.name for each in pkgutil.iter_modules(package.__path__)}:
+            return None
+        plugin = getattr(importlib.import_module(f"{self.package}.{name}"), self.attribute, None)
+        return plugin if plugin is not None and self.name_of(plugin) == name else None
+
+    def _load(self, point: EntryPoint) -> T:
+        """Return what an entry point stands for; NeartagError says whose it is and what is wrong with it."""
+        whose = f"the {self.what} {point.name!r} of {_distribution(point)}"
+        try:
+            plugin = point.load()
+            if isinstance(plugin, ModuleType):
+                plugin = getattr(plugin, self.attribute)
+            self.check(plugin)
+            name = self.name_of(plugin)
+        except Exception as error:  # anything can go wrong in another package's code
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise NeartagError(f"{whose} cannot be used ({reason}): update or remove that package") from error
+        if name != point.name:
+            raise NeartagError(f"{whose} calls itself {name!r}: the entry point must have the same name")
+        return plugin
+
+
+def entry_points(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by name; of two with one name the first on the search path counts."""
+    return _entry_points(group, tuple(sys.path))
+
+
+@cache
+def _entry_points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    from importlib import metadata  # here, since it takes long to import
+
+    found: dict[str, EntryPoint] = {}
+    for point in metadata.entry_points(group=group):
+        found.setdefault(point.name, point)
+    return found
+
+
+def _distribution(point: EntryPoint) -> str:
+    return f"the package {point.dist.name!r}" if point.dist is not None else "another package"
