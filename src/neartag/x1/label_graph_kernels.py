@@ -8,13 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, SPARSE, VALUES, kernel, read
+from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 
-_GRAPH = types.Tuple(SPARSE)
 _NONE_LEFT = np.int32(2**31 - 1)  # above every column number
 
 
-@kernel(types.void(_GRAPH, _GRAPH, COUNT[::1], COUNT, COUNT))
+@kernel(types.void(CSR, CSR, COUNT[::1], COUNT, COUNT))
 def union_sizes(one, other, out, start, stop):
     """out[i] = how many columns row i has in either of two CSR matrices with sorted rows."""
     (indptr, indices, _), (t_indptr, t_indices, _) = one, other
@@ -29,7 +28,7 @@ def union_sizes(one, other, out, start, stop):
         out[i] = count
 
 
-@kernel(types.void(_GRAPH, _GRAPH, types.Tuple((POINTER, ID[::1], FLOAT[::1])), COUNT, COUNT))
+@kernel(types.void(CSR, CSR, types.Tuple((POINTER, ID[::1], FLOAT[::1])), COUNT, COUNT))
 def union_rows(one, other, out, start, stop):
     """The rows of the entrywise maximum of two such matrices without negative entries, into `out` at its pointer."""
     (indptr, indices, data), (t_indptr, t_indices, t_data) = one, other

@@ -125,7 +125,7 @@ def _times(point: Point, weights: Rows) -> np.ndarray:
         whole = sparse.csr_matrix((point[2], point[1], point[0]), shape=(1, weights.shape[0]))
         return matmul(whole, weights)[0]
     out = np.empty(weights.shape[1], np.float32)
-    search_kernels.embed_row(*point, 0, weights, out)
+    search_kernels.embed_row(point, 0, weights, out)
     return out
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, MATRIX, SPARSE, VALUES, kernel
+from neartag.core.jit import COUNT, CSR, FLOAT, MATRIX, VALUES, kernel
 
 
 @kernel(
-    types.float64(types.Tuple(SPARSE), types.Tuple((MATRIX, VALUES)), FLOAT[::1], FLOAT[:, ::1], COUNT, COUNT),
+    types.float64(CSR, types.Tuple((MATRIX, VALUES)), FLOAT[::1], FLOAT[:, ::1], COUNT, COUNT),
     fastmath=True,
 )
 def residual_times(graph, factors, residual, out, start, stop):
