@@ -29,6 +29,7 @@ from neartag.core.errors import DataError
 from neartag.core.threads import available_cores, matmul_rows, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
 from neartag.linalg import cholesky as factor
+from neartag.linalg import conjugate_gradients
 from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.rows import as_rows, compact, normalise, select_columns, used_columns
 from neartag.search.exact import QUERIES, nearest
@@ -152,7 +153,7 @@ def solving(d: int, dim: int) -> Cost:
 
 def gradient_pieces(dim: int) -> int:
     """Pieces that conjugate gradients cut the columns into."""
-    return max(1, min(threads.PIECES, dim // admm.CG_COLUMNS))
+    return max(1, min(threads.PIECES, dim // conjugate_gradients.MIN_COLUMNS))
 
 
 def gradient_products(entries: int, dim: int) -> Cost:
@@ -414,8 +415,11 @@ class Steps:
             return getattr(rows, "nnz", 0) * getattr(block, "shape", (0,))[-1]
 
         def run():
-            with watch(admm, "gram", "cholesky", "cholesky_solve", "times", note=multiplied) as calls:
-                return admm.admm(X, Z, l2=l2, threads=self.cores), calls
+            with (
+                watch(admm, "gram", "cholesky", "cholesky_solve") as calls,
+                watch(conjugate_gradients, "matmul", note=multiplied) as products,
+            ):
+                return admm.admm(X, Z, l2=l2, threads=self.cores), calls | products
 
         seconds, (found, calls) = best(run)
         solver = self.facts["solver"] = admm.cheapest_solver(X, dim)
@@ -423,8 +427,8 @@ class Steps:
         if solver == "cg":
             pieces = gradient_pieces(dim)
             # Pieces of columns end at steps of their own: so many on average.
-            steps = sum(each for _, each in calls["times"]) / (2 * X.nnz * dim)
-            products = spent(calls["times"]) / min(self.cores, pieces)
+            steps = sum(each for _, each in calls["matmul"]) / (2 * X.nnz * dim)
+            products = spent(calls["matmul"]) / min(self.cores, pieces)
             peak = fetch_peak(max(n, d), dim // pieces, self.cores)
             cost = gradient_products(X.nnz, dim) * steps
             self.add(f"{name}: products, a step", products, cost, "fetching", peak, steps)
