@@ -26,11 +26,12 @@ from run import machine
 from neartag import presets
 from neartag.core import threads
 from neartag.core.errors import DataError
-from neartag.core.threads import available_cores, matmul_rows, run_ranges, single_threaded_blas
+from neartag.core.threads import available_cores, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
 from neartag.linalg import cholesky as factor
 from neartag.linalg import conjugate_gradients
 from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg.products import matmul_rows
 from neartag.linalg.rows import as_rows, compact, normalise, select_columns, used_columns
 from neartag.search.exact import QUERIES, nearest
 from neartag.search.inverted_index import CANDIDATES, PRUNE, FeatureIndex
@@ -143,17 +144,17 @@ def feature_products(lengths: np.ndarray, d: int) -> Cost:
 
 def factoring(d: int) -> Cost:
     """A Cholesky factor: for each block of columns what is left is read and written once."""
-    return Cost(d**3 / 3, 2 * NUMBER * d**3 / (6 * factor.BLOCK))
+    return Cost(d**3 / 3, 2 * NUMBER * d**3 / (6 * factor.BLOCK_COLUMNS))
 
 
 def solving(d: int, dim: int) -> Cost:
     """Forward and back with the factor, which is read twice for each piece of the columns."""
-    return Cost(2 * d**2 * dim, max(1, min(threads.PIECES, dim // factor.COLUMNS)) * NUMBER * d**2)
+    return Cost(2 * d**2 * dim, max(1, min(threads.MAX_PIECES, dim // factor.MIN_SOLVED_COLUMNS)) * NUMBER * d**2)
 
 
 def gradient_pieces(dim: int) -> int:
     """Pieces that conjugate gradients cut the columns into."""
-    return max(1, min(threads.PIECES, dim // conjugate_gradients.MIN_COLUMNS))
+    return max(1, min(threads.MAX_PIECES, dim // conjugate_gradients.MIN_COLUMNS))
 
 
 def gradient_products(entries: int, dim: int) -> Cost:

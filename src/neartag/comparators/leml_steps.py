@@ -10,10 +10,11 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.base import Shape
-from neartag.core.threads import matmul_rows, sum_blocks
+from neartag.core.threads import sum_blocks
 from neartag.linalg.cholesky import cholesky, cholesky_solve
 from neartag.linalg.conjugate_gradients import MIN_COLUMNS, SMALLEST_L2, GramMatrix, solve_ridge
-from neartag.linalg.rows import Rows, gram, matmul, transpose
+from neartag.linalg.products import gram, matmul, matmul_rows
+from neartag.linalg.rows import Rows, transpose
 
 # X is decomposed where the smaller of its sides is no larger: the decomposition then costs less than the steps of
 # conjugate gradients that it spares. The products with labels, side · L, must not be large either.

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from neartag.core.threads import run_pieces
-from neartag.linalg.rows import Rows, matmul, transpose
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, transpose
 
 # With λ = 0 and points alike the system is singular; this much changes no answer that it has.
 SMALLEST_L2 = 1e-10
@@ -89,7 +90,7 @@ def solve_ridge(
             length = fresh
         out[:, columns] = weights
 
-    run_pieces(solve_piece, targets.shape[1], threads, least=MIN_COLUMNS)
+    run_pieces(solve_piece, targets.shape[1], threads, min_size=MIN_COLUMNS)
     return out
 
 

@@ -20,7 +20,8 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.linalg.cholesky import cholesky, cholesky_solve
 from neartag.linalg.conjugate_gradients import SMALLEST_L2, GramMatrix, solve_ridge
-from neartag.linalg.rows import Rows, gram, is_dense, matmul, transpose
+from neartag.linalg.products import gram, matmul
+from neartag.linalg.rows import Rows, is_dense, transpose
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 
