@@ -252,7 +252,7 @@ class TfidfFeatures:
         data = np.concatenate([self._weights(block) for block in blocks])
         columns = np.concatenate([block.columns for block in blocks])
         lengths = [np.diff(block.starts) for block in blocks]
-        return _matrix(data, columns, np.cumsum(np.concatenate([[0], *lengths])), len(self.idf_))
+        return _matrix(data, columns, csr.pointer(np.concatenate(lengths)), len(self.idf_))
 
     def _one_row(self, text: Text) -> csr_matrix:
         """Return the row of one text, as `_rows` would, without the calls that only several need: they are most."""

@@ -99,7 +99,7 @@ def terms(family: str, k: int, judged: Matches, known: np.ndarray | None) -> tup
 def _best(judged: Matches, weights: np.ndarray, discount: np.ndarray) -> np.ndarray:
     """Return the largest discounted sum of weights that k labels can reach for each point: (n,)."""
     points = judged.counts.size
-    rows = np.repeat(np.arange(points), judged.counts)
+    rows = csr.row_numbers(judged.truth)
     gains = weights[judged.truth.indices]
     gains = gains[np.lexsort((-gains, rows))]  # within each row the heaviest first
     ranks = np.arange(gains.size) - np.repeat(judged.truth.indptr[:-1].astype(np.int64), judged.counts)
