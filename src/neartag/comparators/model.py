@@ -24,7 +24,7 @@ from neartag.core.frequent_labels import by_frequency, most_frequent, ranked
 from neartag.core.parameters import MACHINE, checked, defaults
 from neartag.core.threads import resolve_jobs, run_ranges, single_threaded_blas
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.packing import check_pointers, count, get_rows, put_rows, require
+from neartag.linalg.packing import check_pointers, get_rows, put_rows, read_count, require
 from neartag.linalg.rows import DENSE_SHARE, Rows, as_rows, csr_arrays, normalise
 from neartag.linalg.validation import check_count, check_features
 from neartag.search import inverted_index_kernels as list_kernels
@@ -190,7 +190,7 @@ class ScoringModel(ABC):
         table = [parameter for parameter in TABLES[cls.kind] if parameter.name not in MACHINE]
         known = checked({**defaults(table), **settings["parameters"]}, table, cls.kind)
         frequency = parts["labels"]["frequency"]
-        n_features, n_points, n_labels = (count(settings, name) for name in ("n_features", "n_points", "n_labels"))
+        n_features, n_points, n_labels = (read_count(settings, name) for name in ("n_features", "n_points", "n_labels"))
         fine = frequency.dtype == np.int64 and frequency.shape == (n_labels,)
         require(fine and 0 <= int(frequency.min()) <= int(frequency.max()) <= n_points, "labels are not counted")
         state = {part: _matrices(arrays) for part, arrays in parts.items() if part != "labels"}
