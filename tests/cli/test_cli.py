@@ -88,7 +88,7 @@ class TestTrain:
         assert report["peak_rss_bytes"] is None or report["peak_rss_bytes"] > 10**7
 
     def test_data_that_take_much_of_the_memory_allowed_are_mapped(self, folder, tmp_path, monkeypatch):
-        monkeypatch.setattr(mapped, "MAPPED_SHARE", 1e-9)
+        monkeypatch.setattr(mapped, "IN_MEMORY_SHARE", 1e-9)  # no option sets it: a model needs more than its data
         monkeypatch.setattr(mapped.memory, "of_computer", lambda: None)
         arguments = ["train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite"]
         assert json.loads(succeed(*arguments, "--json"))["mapped_bytes"] == 0
@@ -359,7 +359,7 @@ class TestMistakes:
         assert line == f"error: {tmp_path / 'missing'}: {os.strerror(errno.ENOENT)}\n"
 
     def test_a_bug_keeps_its_traceback(self, folder, monkeypatch):
-        monkeypatch.setattr(store, "load", lambda *_: 1 / 0)
+        monkeypatch.setattr("neartag.storage.store.load", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             invoke("inspect", folder / "model")
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from contract import assert_well_formed, problem
 from neartag import store
 from neartag.data import synthetic
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.linalg.rows import as_rows, normalise
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
