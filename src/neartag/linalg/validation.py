@@ -15,7 +15,7 @@ from neartag.linalg.rows import as_rows
 
 def check_features(X: Any, n_features: int | None = None, owner: str = "the classifier", name: str = "X") -> Any:
     """Return X as a 2-D array or CSR matrix of finite numbers with the expected number of columns."""
-    matrix = _sparse_features(X, name) if sparse.issparse(X) else _dense_features(X, name)
+    matrix: Any = _sparse_features(X, name) if sparse.issparse(X) else _dense_features(X, name)
     _check_finite(matrix, name)
     if sparse.issparse(matrix) and not matrix.has_canonical_format:
         matrix = _sum_duplicates(matrix, name)
