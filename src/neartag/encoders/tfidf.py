@@ -19,6 +19,7 @@ from neartag.encoders.term_columns import UNKNOWN, GrowingVocabulary, HashedColu
 from neartag.encoders.term_counts import TermCounts, count_terms, document_frequency, renumber_columns
 from neartag.encoders.terms import CHARACTER_MARK, Text, ngrams_of, pairs_of, spans_of, words_of
 from neartag.encoders.tfidf_parameters import all_words, as_count, as_python_number, check_parameters
+from neartag.linalg import csr
 
 __all__ = ["CHARACTER_MARK", "ENCODER", "Text", "TfidfFeatures"]
 
