@@ -18,6 +18,7 @@ from neartag.core.errors import ParameterError
 from neartag.data import debian, registry, synthetic
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.experiments.printed import TABLE_2
+from neartag.linalg import csr
 
 EMBEDDED = "debian"
 # The paper's data sets by the registry's names, in the order of the paper's tables; the first stands for the paper's.
@@ -132,12 +133,10 @@ def official(name: str) -> Parts:
         return _made(LARGE[made["set"]], int(made["part"]))
     train, test = registry.load(name, "train"), registry.load(name, "test")
     columns = max(train.n_features, test.n_features), max(train.n_labels, test.n_labels)
-    return Parts(
-        _widened(train.X, columns[0]),
-        _widened(train.Y, columns[1]),
-        _widened(test.X, columns[0]),
-        _widened(test.Y, columns[1]),
-    )
+    # A part's file may say fewer columns than the other's.
+    X, X_new = (csr.widen(part.X, columns[0]) for part in (train, test))
+    Y, Y_new = (csr.widen(part.Y, columns[1]) for part in (train, test))
+    return Parts(X, Y, X_new, Y_new)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -208,7 +207,7 @@ def _by_source(sources: np.ndarray, count: int, random: np.random.Generator) -> 
     """Return row numbers of two parts, the first of at least `count`, none of whose sources is in both."""
     names, source_of, sizes = np.unique(sources, return_inverse=True, return_counts=True)
     order = random.permutation(names.size)
-    before = np.concatenate([[0], np.cumsum(sizes[order])[:-1]])
+    before = csr.pointer(sizes[order])[:-1]
     is_train = np.zeros(names.size, dtype=bool)
     is_train[order[before < count]] = True
     return np.flatnonzero(is_train[source_of]), np.flatnonzero(~is_train[source_of])
@@ -228,10 +227,3 @@ def _made(paper: str, part: int) -> Parts:
     averages = float(shape.features_per_point or 1), float(shape.labels_per_point or 1)  # which all of the paper's have
     made = synthetic.make(train + test, features, labels, *averages)
     return Parts(made.X[:train], made.Y[:train], made.X[train:], made.Y[train:])
-
-
-def _widened(rows: csr_matrix, columns: int) -> csr_matrix:
-    """Return rows of so many columns: a part's file may say fewer than the other's."""
-    if rows.shape[1] == columns:
-        return rows
-    return csr_matrix((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], columns))

@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import single_threaded_blas, sum_blocks
+from neartag.linalg import csr
 from neartag.linalg.products import matmul, transpose_matmul
 from neartag.linalg.rows import Rows, as_rows, csr_arrays, transpose
 from neartag.x1.svp_kernels import residual_times
@@ -30,7 +31,7 @@ class Pairs:
 
     def loss(self, left: np.ndarray, right: np.ndarray) -> float:
         """Return the mean over all pairs of [⟨y, y'⟩ ≥ τ] (⟨y, y'⟩ − xᵀA x')², of rows V·x (·, dim) of either side."""
-        rows = np.repeat(np.arange(self.products.shape[0]), np.diff(self.products.indptr))
+        rows = csr.row_numbers(self.products)
         total = 0.0
         for first in range(0, self.products.nnz, BLOCK):
             some = slice(first, first + BLOCK)
@@ -57,7 +58,7 @@ def pairs_between(Y: csr_matrix, Y_other: csr_matrix, threshold: float) -> Pairs
 
 def _without(products: csr_matrix, own: np.ndarray) -> csr_matrix:
     """Return the products with 0 where a row meets its own column."""
-    rows = np.repeat(np.arange(products.shape[0]), np.diff(products.indptr))
+    rows = csr.row_numbers(products)
     products.data[products.indices == own[rows]] = 0
     return products
 
