@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -584,10 +583,3 @@ class TestParts:
         cost = usage.Usage()
         sum(range(10**6))
         assert cost.measured()["cpu_seconds"] > 0
-
-
-def test_the_readme_shows_the_sentences_that_the_demo_tags():
-    from neartag.cli.demo import SENTENCES
-
-    readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert "\n".join(SENTENCES) in readme

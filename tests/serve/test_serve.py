@@ -543,12 +543,12 @@ def test_what_others_write_is_taken_in(client, folder):
 
 def test_what_others_forget_is_gone_here_though_the_files_are_as_before_it_came(client, folder):
     other, label = LiveTagger(folder), corpus()[1][0][0]  # a label that there is: the folder is then as it was
-    before = manifest.read(folder)
+    before = manifest.read_manifest(folder)
     other.add([_document(TEXT, label, "gone")])
     assert client.served.look()
     assert "gone" in client.served.tagger
     other.forget(["gone"])
-    assert manifest.read(folder).files == before.files  # only the generation tells
+    assert manifest.read_manifest(folder).files == before.files  # only the generation tells
     assert client.served.look()
     assert "gone" not in client.served.tagger
     assert client.get("/health").json()["points"] == POINTS

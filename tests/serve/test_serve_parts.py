@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from cli_helpers import fail
-from neartag import store
+from neartag import VectorFeatures, store
 from neartag.core.errors import ModelError, ParameterError
 from neartag.serve.batch import MOST_TEXTS, Batcher
 from neartag.serve.map import Maps, _sample
@@ -204,10 +204,12 @@ def test_a_map_where_everything_was_forgotten(folder):
 # The model
 
 
-def test_a_model_of_vectors_is_not_served(folder, monkeypatch):
-    monkeypatch.setattr("neartag.encoders.tfidf.TfidfFeatures.kind", "vectors")
+def test_a_model_of_vectors_is_not_served(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(30, 4))
+    classifier = X1Classifier(embedding_dim=4, n_jobs=1)
+    TextTagger(VectorFeatures(), classifier, calibration=None).fit(vectors, [["a"], ["b"]] * 15).save(tmp_path)
     with pytest.raises(ModelError, match="vectors, not texts"):
-        Served(folder, Metrics())
+        Served(tmp_path, Metrics())
 
 
 def test_the_folder_is_followed_until_the_end(folder):

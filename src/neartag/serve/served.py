@@ -39,7 +39,7 @@ class Served:
         # other, or take for sound what the other found broken.
         self._lock = threading.RLock()
         self._failed: tuple[object, float] = (None, 0.0)  # what the manifest was then, and when that was
-        manifest.read(self.folder)  # which says best what a folder is, if not a model's
+        manifest.read_manifest(self.folder)  # which says best what a folder is, if not a model's
         self._live = LiveTagger(folder)
         self._trained: tuple[object, int] = (None, 0)  # files that training made, and how many points are in them
         self._settle()
@@ -168,14 +168,13 @@ class Served:
 def _trained(live: LiveTagger) -> tuple[object, int]:
     """Return the files that training made, and how many points they hold if all that was added is taken in."""
     found = live.manifest
-    return found.trained, len(live.tagger) - sum(entry.points for entry in found.added)
+    return found.trained_files, len(live.tagger) - sum(entry.points for entry in found.added)
 
 
 def servable(tagger: TextTagger) -> TextTagger:
     """Return the tagger; ModelError where it cannot tag texts."""
-    if tagger.stored.features.kind == "vectors":
+    if tagger.stored.features.accepts != "text":
         raise ModelError("the model takes vectors, not texts: it cannot be served")
-    tagger.calibration  # noqa: B018 (raises where it is damaged)
     return tagger
 
 

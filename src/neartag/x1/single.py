@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import Rows, csr_arrays, matmul
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, csr_arrays
 from neartag.rerank import reranker as refine
 from neartag.rerank.candidates import Voters
 from neartag.search import vote_kernels

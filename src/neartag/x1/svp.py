@@ -21,8 +21,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import matmul_rows, run_blocks, sum_blocks, transpose_matmul
+from neartag.core.threads import run_blocks, sum_blocks
 from neartag.linalg import kernels
+from neartag.linalg.products import matmul_rows, transpose_matmul
 from neartag.linalg.rows import csr_arrays
 
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.

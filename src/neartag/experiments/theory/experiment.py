@@ -29,7 +29,8 @@ from neartag.experiments.theory.pairs import (
     threshold_for,
 )
 from neartag.experiments.theory.report import introduction, report_data
-from neartag.linalg.rows import Rows, matmul, normalise, select_columns
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, normalise, select_columns
 from neartag.x1 import parameters
 from neartag.x1.learner import train_cluster
 

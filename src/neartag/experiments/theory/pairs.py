@@ -9,9 +9,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from neartag.core.threads import single_threaded_blas, sum_blocks, transpose_matmul
+from neartag.core.threads import single_threaded_blas, sum_blocks
 from neartag.linalg import csr, kernels
-from neartag.linalg.rows import Rows, as_rows, csr_arrays, matmul, transpose
+from neartag.linalg.products import matmul, transpose_matmul
+from neartag.linalg.rows import Rows, as_rows, csr_arrays, transpose
 
 BLOCK_PAIRS = 2**16  # whose inner products are computed at once
 BLOCK_ROWS = 256  # of labels, multiplied with all others at once

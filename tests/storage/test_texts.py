@@ -14,17 +14,17 @@ ANY = st.lists(st.text(st.characters(exclude_categories=()), max_size=20), max_s
 
 @given(ANY, ANY)
 def test_round_trip_and_in_blocks(first, second):
-    both = Texts.of(first).followed_by(Texts.of(second))
+    both = Texts.from_strings(first).concatenate(Texts.from_strings(second))
     assert list(both) == first + second
     assert len(both) == len(first) + len(second)
     assert list(Texts.from_arrays(*both.to_arrays())) == first + second
     kept = np.arange(len(both)) % 2 == 0
-    assert list(both.kept(kept)) == (first + second)[::2]
+    assert list(both.keep(kept)) == (first + second)[::2]
     assert both[1:] == (first + second)[1:]
 
 
 def test_numbers_from_the_end_and_beyond():
-    texts = Texts.of(["a", "b"])
+    texts = Texts.from_strings(["a", "b"])
     assert texts[-1] == "b"
     with pytest.raises(IndexError, match="2 texts"):
         texts[2]
