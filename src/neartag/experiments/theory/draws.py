@@ -1,4 +1,4 @@
-"""Several draws of one way to learn A: losses, what the theorems allow them, and how fast they fall with n."""
+"""Several draws of one way to learn A: losses, the bounds of the theorems, and how fast both fall with n."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from neartag.experiments import bounds
-from neartag.experiments.bounds import Conditions
 from neartag.experiments.results import Results
+from neartag.experiments.theory import bounds
+from neartag.experiments.theory.bounds import Conditions
 
-# With fewer draws a regression over them would fit chance.
-FEWEST_DRAWS = 5
+MIN_DRAWS_FOR_REGRESSION = 5  # with fewer, a regression over draws would fit chance
 
 
 class Draws:
-    """What the draws of one way to learn A gave, at the sizes that all of them have."""
+    """The results of all draws of one way to learn A, at the sizes that all of them have."""
 
     def __init__(self, results: Results, method: str) -> None:
         self.method = method
@@ -28,12 +27,12 @@ class Draws:
         self.conditions = Conditions(self.cells[0]["largest"])
         self.rows = [{row["n"]: row for row in cell["sizes"]} for cell in self.cells]
 
-    def values(self, of: Callable[[dict[str, Any], int], float]) -> np.ndarray:
-        """Return a number of each draw at each size: (draws, sizes)."""
-        return np.array([[of(rows[n], n) for n in self.sizes] for rows in self.rows])
+    def values(self, compute: Callable[[dict[str, Any], int], float]) -> np.ndarray:
+        """Return a number for each draw and size: (draws, sizes)."""
+        return np.array([[compute(rows[n], n) for n in self.sizes] for rows in self.rows])
 
     def loss(self, name: str) -> np.ndarray:
-        """Return one of the losses (draws, sizes)."""
+        """Return one of the losses: (draws, sizes)."""
         return self.values(lambda row, n: row[name])
 
     @property
@@ -43,22 +42,22 @@ class Draws:
 
     @property
     def steady_gap(self) -> np.ndarray:
-        """The gap with that part taken out that A = 0 has too, by regression over the draws.
+        """The gap without the part that A = 0 has too, by regression over the draws.
 
-        L(0) − L̂(0; D) is 0 on average, so the gap's mean stays what it is; but much of what makes one draw's gap
-        differ from another's, points with more labels among the drawn or the held-out, is in it.
+        L(0) − L̂(0; D) is 0 on average, so the mean of the gap does not change. But it has much of what makes the gaps
+        of two draws differ: points with more labels among those drawn or held out.
         """
         gap = self.gap
-        if len(gap) < FEWEST_DRAWS:
+        if len(gap) < MIN_DRAWS_FOR_REGRESSION:
             return gap
         held = np.array([cell["empty_loss"] for cell in self.cells])[:, None]  # (draws, 1)
         chance = held - self.loss("empty_train")  # (draws, sizes)
-        around = chance - chance.mean(axis=0)
-        share = (around * gap).sum(axis=0) / np.maximum(np.square(around).sum(axis=0), np.finfo(float).tiny)
+        centred = chance - chance.mean(axis=0)
+        share = (centred * gap).sum(axis=0) / np.maximum(np.square(centred).sum(axis=0), np.finfo(float).tiny)
         return gap - share * chance
 
     def excess(self, name: str) -> np.ndarray:
-        """Return by how much a loss of Â, λ Tr included, exceeds that of A*."""
+        """Return by how much a loss of Â, with λ Tr, exceeds that of A*."""
 
         def whole(row: dict[str, Any]) -> float:
             return float(row[name]) + self.penalty * float(row["trace"])
@@ -66,11 +65,11 @@ class Draws:
         return self.values(lambda row, n: whole(row) - whole(row["reference"]))
 
     def gap_bound(self) -> np.ndarray:
-        """Return what the lemma of uniform convergence allows the gap of a matrix of the measured norm."""
-        return self.values(lambda row, n: bounds.uniform_for_any(self.conditions, row["norm"], n))
+        """Return the bound of the gap by the lemma of uniform convergence, for the measured norm."""
+        return self.values(lambda row, n: bounds.uniform_bound_for_any(self.conditions, row["norm"], n))
 
-    def theorem(self, *, to_train: bool) -> np.ndarray:
-        """Return what either theorem allows the excess, for a matrix of the measured norm and loss."""
+    def excess_bound(self, *, to_train: bool) -> np.ndarray:
+        """Return the bound of the excess by either theorem, for a matrix of the measured norm and loss."""
 
         def bound(row: dict[str, Any], n: int) -> float:
             best = row["reference"]
@@ -80,29 +79,29 @@ class Draws:
 
         return self.values(bound)
 
-    def theorem_in_advance(self, *, to_train: bool) -> np.ndarray:
-        """Return the same for the minimiser of eq. 3, r = B²/λ."""
+    def excess_bound_in_advance(self, *, to_train: bool) -> np.ndarray:
+        """Return the same bound for the minimiser of eq. 3, with r = B²/λ, which is known before learning."""
         radius = bounds.capacity(self.conditions, self.penalty)
         bound = bounds.excess_risk_to_train if to_train else bounds.excess_risk
         return self.values(lambda row, n: bound(self.conditions, radius, row["reference"]["norm"], n))
 
 
 def slope(sizes: Sequence[int], values: np.ndarray) -> tuple[float, float] | None:
-    """Return the log-log slope of the mean over draws (draws, sizes), and its standard error by leaving one out.
+    """Return the log-log slope of the mean of (draws, sizes) over draws, and its standard error (jackknife).
 
-    None where a mean is not positive, so that it has no logarithm.
+    None if a mean is not positive, because it has no logarithm.
     """
 
-    def fitted(some: np.ndarray) -> float | None:
+    def fit(some: np.ndarray) -> float | None:
         mean = some.mean(axis=0)
         return None if len(sizes) < 2 or (mean <= 0).any() else float(np.polyfit(np.log(sizes), np.log(mean), 1)[0])
 
-    whole = fitted(values)
+    whole = fit(values)
     if whole is None:
         return None
     count = len(values)
-    others = [fitted(np.delete(values, one, axis=0)) for one in range(count)] if count > 1 else []
-    known = [each for each in others if each is not None]
-    if len(known) < 2:
+    others = [fit(np.delete(values, one, axis=0)) for one in range(count)] if count > 1 else []
+    slopes = [one for one in others if one is not None]
+    if len(slopes) < 2:
         return whole, float("nan")
-    return whole, float(np.sqrt((count - 1) * statistics.pvariance(known)))
+    return whole, float(np.sqrt((count - 1) * statistics.pvariance(slopes)))

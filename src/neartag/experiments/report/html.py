@@ -1,4 +1,4 @@
-"""A report's blocks as one HTML page that needs nothing else: the style and the plots are in it, and no script."""
+"""Blocks of a report as one HTML page that needs nothing else: style and plots are in it, and there is no script."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from neartag.experiments import draw, wording
-from neartag.experiments.blocks import Block, Entry, Figure, Number, Table, Text
+from neartag.experiments.report import draw, wording
+from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Table, Text
 
-# Columns from which a table is shown as cards on a narrow screen, and on a page laid across in print.
-WIDE = 5
+# From so many columns on, a table is shown as cards on a narrow screen, and in landscape in print.
+WIDE_TABLE_COLUMNS = 5
 _CODE = re.compile(r"`([^`]+)`")
 STYLE = """
 :root { color-scheme: light; }
@@ -56,14 +56,14 @@ nav ul { columns: 2; padding-left: 1.2rem; }
 
 
 def page(title: str, parts: Sequence[tuple[str, str, str]]) -> str:
-    """Return the whole page of parts, each an id, a heading ("" for none) and its content."""
-    listed = "".join(f'<li><a href="#{key}">{escape(heading)}</a></li>' for key, heading, _ in parts if heading)
+    """Return the whole page; each part is an id, a heading ("" for none) and its content as HTML."""
+    entries = "".join(f'<li><a href="#{key}">{escape(heading)}</a></li>' for key, heading, _ in parts if heading)
     body = [f"<h1>{escape(title)}</h1>"]
     for number, (key, heading, content) in enumerate(parts):
         head = f"<h2>{escape(heading)}</h2>" if heading else ""
         body.append(f'<section id="{key}">{head}{content}</section>')
         if number == 0:
-            body.append(f"<nav><ul>{listed}</ul></nav>")
+            body.append(f"<nav><ul>{entries}</ul></nav>")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -71,66 +71,68 @@ def page(title: str, parts: Sequence[tuple[str, str, str]]) -> str:
     )
 
 
-def content(blocks: Sequence[Block]) -> str:
+def render(blocks: Sequence[Block]) -> str:
     """Return blocks as HTML."""
-    return "\n".join(map(_block, blocks))
+    return "\n".join(map(_render_block, blocks))
 
 
-def _block(block: Block) -> str:
+def _render_block(block: Block) -> str:
     head = f"<h3>{escape(block.title)}</h3>" if block.title else ""
     if isinstance(block, Text):
-        if block.listed:
-            return head + "<ul>" + "".join(f"<li>{words(entry)}</li>" for entry in block.paragraphs) + "</ul>"
-        return head + "".join(f"<p>{words(paragraph)}</p>" for paragraph in block.paragraphs)
+        if block.as_list:
+            return head + "<ul>" + "".join(f"<li>{inline(entry)}</li>" for entry in block.paragraphs) + "</ul>"
+        return head + "".join(f"<p>{inline(paragraph)}</p>" for paragraph in block.paragraphs)
     if isinstance(block, Figure):
-        caption = f"<figcaption>{words(block.note)}</figcaption>" if block.note else ""
+        caption = f"<figcaption>{inline(block.note)}</figcaption>" if block.note else ""
         return f"{head}<figure>{draw.svg(block)}{caption}</figure>"
-    note = f'<p class="note">{words(block.note)}</p>' if block.note else ""
+    note = f'<p class="note">{inline(block.note)}</p>' if block.note else ""
     return head + table(block) + note
 
 
 def table(block: Table) -> str:
-    """Return a table; a cell with a figure of the paper's has it below the measured one, and the difference below."""
-    wide = len(block.columns) >= WIDE
+    """Return a table; below a measured number stand the paper's number and the difference, if there are any."""
+    wide = len(block.columns) >= WIDE_TABLE_COLUMNS
     numeric = [any(isinstance(row[column], Number) for row in block.rows) for column in range(len(block.columns))]
     heads = "".join(
-        f"<th{' class=number' if number else ''}>{words(name)}</th>"
+        f"<th{' class=number' if number else ''}>{inline(name)}</th>"
         for name, number in zip(block.columns, numeric, strict=True)
     )
     lines = []
     for row in block.rows:
         best, best_printed = block.winners(row), block.winners(row, printed=True)
         cells = "".join(
-            _cell(entry, name, column in best, column in best_printed, head=not name or (not column and any(numeric)))
+            _render_cell(
+                entry, name, column in best, column in best_printed, head=not name or (not column and any(numeric))
+            )
             for column, (entry, name) in enumerate(zip(row, block.columns, strict=True))
         )
         lines.append(f"<tr>{cells}</tr>")
     body = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody>"
-    kinds = ' class="wide"' if wide else ""
-    return f'<div class="scroll{" sheet" if wide else ""}"><table{kinds}>{body}</table></div>'
+    css_class = ' class="wide"' if wide else ""
+    return f'<div class="scroll{" sheet" if wide else ""}"><table{css_class}>{body}</table></div>'
 
 
-def _cell(entry: Entry, name: str, best: bool, best_printed: bool, head: bool) -> str:
+def _render_cell(entry: Entry, name: str, best: bool, best_printed: bool, head: bool) -> str:
     label = f' data-name="{escape(name)}"'
     if not isinstance(entry, Number):
         shown = f"{entry:,}" if isinstance(entry, int) else entry
         kind = ' class="head"' if head else ""
-        return f"<td{kind}{label}><span>{words(shown)}</span></td>"
-    lines = [_marked(wording.value(entry), best)]
+        return f"<td{kind}{label}><span>{inline(shown)}</span></td>"
+    lines = [_mark_best(wording.value(entry), best)]
     if spread := wording.spread(entry):
         lines.append(f"<small>{spread}</small>")
     if entry.note:
-        lines.append(f'<small class="failed">{words(entry.note)}</small>')
+        lines.append(f'<small class="failed">{inline(entry.note)}</small>')
     if paper := wording.printed(entry):
-        lines.append(f"<small>paper {_marked(paper, best_printed)}</small>")
+        lines.append(f"<small>paper {_mark_best(paper, best_printed)}</small>")
         lines.append(f"<small>{wording.difference(entry)}</small>")
     return f'<td class="number"{label}><span>{"".join(lines)}</span></td>'
 
 
-def _marked(text: str, best: bool) -> str:
+def _mark_best(text: str, best: bool) -> str:
     return f'<span class="best">{text}</span>' if best else text
 
 
-def words(text: str) -> str:
+def inline(text: str) -> str:
     """Return a text as HTML; what stands between backticks is code."""
     return _CODE.sub(r"<code>\1</code>", escape(text))

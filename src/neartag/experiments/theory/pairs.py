@@ -1,4 +1,4 @@
-"""The loss of the paper's section 2 over pairs of points, and the minimiser of eq. 3 as its Theorem 1 has it."""
+"""The loss over pairs of points in the paper's section 2, and the minimiser of eq. 3 as Theorem 1 means it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,24 @@ from neartag.linalg.products import matmul, transpose_matmul
 from neartag.linalg.rows import Rows, as_rows, csr_arrays, transpose
 from neartag.x1.svp_kernels import residual_times
 
-# Pairs whose inner products are made at once.
-BLOCK = 2**16
-# Rows of labels multiplied with all others at once.
-ROWS = 256
-# Earlier gradients that L-BFGS remembers: it keeps two arrays of V's size for each.
-MEMORY = 5
+BLOCK_PAIRS = 2**16  # whose inner products are computed at once
+BLOCK_ROWS = 256  # of labels, multiplied with all others at once
+LBFGS_MEMORY = 5  # earlier gradients kept: each takes two arrays of V's size
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs that count, [⟨y, y'⟩ ≥ τ], with ⟨y, y'⟩ as entries, and the number of all pairs."""
+    """The pairs that count, ⟨y, y'⟩ ≥ τ, with ⟨y, y'⟩ as entries, and the number of all pairs."""
 
     products: csr_matrix  # (rows, columns)
     count: int
 
-    def loss(self, left: np.ndarray, right: np.ndarray) -> float:
-        """Return the mean over all pairs of [⟨y, y'⟩ ≥ τ] (⟨y, y'⟩ − xᵀA x')², of rows V·x (·, dim) of either side."""
+    def loss(self, left: np.ndarray, right: np.ndarray, block: int = BLOCK_PAIRS) -> float:
+        """Return the mean over all pairs of [⟨y, y'⟩ ≥ τ] (⟨y, y'⟩ − xᵀA x')², given V·x (·, dim) of either side."""
         rows = csr.row_numbers(self.products)
         total = 0.0
-        for first in range(0, self.products.nnz, BLOCK):
-            some = slice(first, first + BLOCK)
+        for first in range(0, self.products.nnz, block):
+            some = slice(first, first + block)
             embedded = np.einsum("ij,ij->i", left[rows[some]], right[self.products.indices[some]])
             total += float(np.square(self.products.data[some] - embedded, dtype=np.float64).sum())
         return total / self.count
@@ -48,38 +45,38 @@ class Pairs:
 def pairs_within(Y: csr_matrix, threshold: float) -> Pairs:
     """Return the ordered pairs of different points."""
     n = Y.shape[0]
-    return Pairs(_counting(_without(csr_matrix(Y @ Y.T), np.arange(n)), threshold), n * (n - 1))
+    return Pairs(_keep_large(_clear_own(csr_matrix(Y @ Y.T), np.arange(n)), threshold), n * (n - 1))
 
 
 def pairs_between(Y: csr_matrix, Y_other: csr_matrix, threshold: float) -> Pairs:
-    """Return the pairs of a point of either set."""
-    return Pairs(_counting(csr_matrix(Y @ Y_other.T), threshold), Y.shape[0] * Y_other.shape[0])
+    """Return the pairs of a point of one set and a point of the other."""
+    return Pairs(_keep_large(csr_matrix(Y @ Y_other.T), threshold), Y.shape[0] * Y_other.shape[0])
 
 
-def _without(products: csr_matrix, own: np.ndarray) -> csr_matrix:
-    """Return the products with 0 where a row meets its own column."""
-    rows = csr.row_numbers(products)
-    products.data[products.indices == own[rows]] = 0
+def _clear_own(products: csr_matrix, own: np.ndarray) -> csr_matrix:
+    """Set the product of each row with its own column to 0, in place."""
+    products.data[products.indices == own[csr.row_numbers(products)]] = 0
     return products
 
 
-def _counting(products: csr_matrix, threshold: float) -> csr_matrix:
+def _keep_large(products: csr_matrix, threshold: float) -> csr_matrix:
+    """Remove the products below the threshold, in place."""
     products.data[products.data < threshold] = 0
     products.eliminate_zeros()
     products.sort_indices()
     return products
 
 
-def largest_inner(Y: csr_matrix) -> float:
-    """Return the largest ⟨yᵢ, yⱼ⟩ of two different points; rows of 0 and 1."""
+def largest_inner(Y: csr_matrix, block_rows: int = BLOCK_ROWS) -> float:
+    """Return the largest ⟨yᵢ, yⱼ⟩ of two different points; rows are 0 and 1."""
     sizes = np.diff(Y.indptr)
     order = np.argsort(-sizes, kind="stable")
     best = 0.0
-    for first in range(0, len(order), ROWS):
-        rows = order[first : first + ROWS]
-        if sizes[rows[0]] <= best:  # no row from here on has as many labels
+    for first in range(0, len(order), block_rows):
+        rows = order[first : first + block_rows]
+        if sizes[rows[0]] <= best:  # no row from here on has more labels
             break
-        best = max(best, float(_without(csr_matrix(Y[rows] @ Y.T), rows).max()))
+        best = max(best, float(_clear_own(csr_matrix(Y[rows] @ Y.T), rows).max()))
     return best
 
 
@@ -88,12 +85,12 @@ def threshold_for(Y: csr_matrix, share: float) -> int:
     pairs = pairs_within(Y, 1)
     counts = np.bincount(np.rint(pairs.products.data).astype(np.int64), minlength=2)
     at_least = counts[::-1].cumsum()[::-1]  # pairs whose inner product is that or more
-    fine = np.flatnonzero(at_least[1:] <= share * pairs.count)
-    return int(fine[0]) + 1 if len(fine) else len(counts)
+    rare_enough = np.flatnonzero(at_least[1:] <= share * pairs.count)
+    return int(rare_enough[0]) + 1 if len(rare_enough) else len(counts)
 
 
 def norms(weights: np.ndarray) -> tuple[float, float]:
-    """Return ‖A‖ (Frobenius) and Tr(A) of A = VᵀV, of weights Vᵀ (d, dim)."""
+    """Return ‖A‖ (Frobenius) and Tr(A) of A = VᵀV, given the weights Vᵀ (d, dim)."""
     wide = weights.astype(np.float64)
     with single_threaded_blas():
         gram = transpose_matmul(wide, wide, 1)  # (dim, dim)
@@ -103,9 +100,9 @@ def norms(weights: np.ndarray) -> tuple[float, float]:
 def joint_minimiser(
     X: Rows, pairs: Pairs, l2: float, start: np.ndarray, *, max_iter: int = 100, threads: int = 1
 ) -> np.ndarray:
-    """Return Vᵀ (d, dim) that minimises the mean loss of the pairs within X plus λ‖V‖², descending from `start`.
+    """Return the Vᵀ (d, dim) that minimises the mean loss of the pairs within X plus λ‖V‖², by descent from `start`.
 
-    This is eq. 3 divided by n(n − 1), without L1 and with Ω the pairs that count. In V it is not convex; L-BFGS ends
+    This is eq. 3 divided by n(n − 1), without L1, where Ω are the pairs that count. It is not convex in V; L-BFGS ends
     where no small step helps.
     """
     X = as_rows(X)
@@ -129,12 +126,12 @@ def joint_minimiser(
         return float(squares) / pairs.count + l2 * float(np.vdot(flat, flat)), slope.ravel()
 
     with single_threaded_blas():
-        found = minimize(
+        solution = minimize(
             objective,
             start.astype(np.float64).ravel(),
             jac=True,
             method="L-BFGS-B",
-            # Gradients come in float32: smaller steps than that would be rounding.
-            options={"maxiter": max_iter, "maxcor": MEMORY, "ftol": 1e-7, "gtol": 0},
+            # Gradients are float32: smaller steps would be rounding.
+            options={"maxiter": max_iter, "maxcor": LBFGS_MEMORY, "ftol": 1e-7, "gtol": 0},
         )
-    return found.x.reshape(shape).astype(np.float32)
+    return solution.x.reshape(shape).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What a report is made of, as plain data: words, tables that set measured beside printed figures, and plots."""
+"""What a report consists of, as plain data: texts, tables of measured and printed numbers, and plots."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs; a list gives one of its entries each."""
+    """Paragraphs, or the entries of a list."""
 
     paragraphs: Sequence[str]
     title: str = ""
-    listed: bool = False  # as a list with dots
+    as_list: bool = False
 
 
 @dataclass(frozen=True)
 class Number:
-    """A measured figure as a table shows it, and the one that the paper prints in its place."""
+    """A measured number in a table, and the number that the paper prints in its place."""
 
     value: float | None  # None: not measured
     deviation: float | None = None
     runs: int = 0
     printed: float | None = None
     printed_deviation: float | None = None
-    note: str = ""  # why there is none, or what is special
+    note: str = ""  # why there is no number, or what is special about it
     digits: int = 2
 
     @property
     def difference(self) -> float | None:
-        """Measured minus printed, where both are there."""
+        """Measured minus printed; None if one of them is missing."""
         return None if self.value is None or self.printed is None else self.value - self.printed
 
 
@@ -41,34 +41,37 @@ Entry = str | int | Number
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of entries under headings; of the numbers of a row that are compared, the best is marked in both kinds."""
+    """Rows of entries under headings; in each row the best of the compared numbers is marked.
+
+    There are two winners: one among the measured numbers and one among the printed ones.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Entry]]
     note: str = ""
-    # Columns among which each row has a winner, the largest or the smallest number; empty: none is marked.
+    # Columns of which the largest or the smallest number wins; empty: nothing is marked.
     compared: Sequence[int] = ()
     best: Literal["largest", "smallest"] = "largest"
 
     def winners(self, row: Sequence[Entry], printed: bool = False) -> set[int]:
-        """Return the columns of a row's best measured, or best printed, number: several where they are equal."""
-        found: dict[int, float] = {}
+        """Return the columns of the best measured, or printed, number of a row: several if they are equal."""
+        values: dict[int, float] = {}
         for column in self.compared:
             entry = row[column]
             if isinstance(entry, Number):
                 value = entry.printed if printed else entry.value
                 if value is not None:
-                    found[column] = round(value, entry.digits)
-        if len(found) < 2:
+                    values[column] = round(value, entry.digits)
+        if len(values) < 2:
             return set()
-        best = (max if self.best == "largest" else min)(found.values())
-        return {column for column, value in found.items() if value == best}
+        best = (max if self.best == "largest" else min)(values.values())
+        return {column for column, value in values.items() if value == best}
 
 
 @dataclass(frozen=True)
 class Series:
-    """One line or set of points of a plot."""
+    """One line, or one set of points, of a plot."""
 
     label: str
     x: Sequence[float] | np.ndarray
@@ -79,7 +82,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of some series."""
+    """A plot of one or more series."""
 
     title: str
     name: str  # of its file, without ending
