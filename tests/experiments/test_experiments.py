@@ -325,7 +325,7 @@ def test_one_set_stands_for_each_of_the_papers():
     assert datasets.small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
     assert "substitute" in datasets.title("eurlex4k-partial")
     assert datasets.title("synthetic-wikilshtc-10") == "synthetic, WikiLSHTC's shape, 1/10 of its size"
-    assert datasets.ordered(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
+    assert datasets.in_table_order(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
         "bibtex",
         "delicious",
         "debian",
