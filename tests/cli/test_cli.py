@@ -87,7 +87,7 @@ class TestTrain:
 
     def test_data_that_take_much_of_the_memory_allowed_are_mapped(self, folder, tmp_path, monkeypatch):
         monkeypatch.setattr(mapped, "IN_MEMORY_SHARE", 1e-9)  # no option sets it: a model needs more than its data
-        monkeypatch.setattr(mapped.memory, "of_computer", lambda: None)
+        monkeypatch.setattr(mapped.memory, "total", lambda: None)
         arguments = ["train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite"]
         assert json.loads(succeed(*arguments, "--json"))["mapped_bytes"] == 0
         assert "mapped" not in succeed(*arguments)

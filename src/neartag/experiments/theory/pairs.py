@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import single_threaded_blas, sum_blocks
-from neartag.linalg import csr, kernels
+from neartag.linalg import csr
 from neartag.linalg.products import matmul, transpose_matmul
 from neartag.linalg.rows import Rows, as_rows, csr_arrays, transpose
+from neartag.x1.svp_kernels import residual_times
 
 BLOCK_PAIRS = 2**16  # whose inner products are computed at once
 BLOCK_ROWS = 256  # of labels, multiplied with all others at once
@@ -115,9 +115,12 @@ def joint_minimiser(
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(shape)
         embedded = matmul(X, weights.astype(np.float32), threads)  # (n, dim)
-        arrays: tuple[Any, ...] = (*pattern, embedded, ones, none, image)
+        factors = embedded, ones
         squares = sum_blocks(  # ‖R‖², and `image` is R·(X Vᵀ), for R = P_Ω(Y Yᵀ − X A Xᵀ)
-            lambda first, last: np.array(kernels.residual_times(*arrays, first, last)), n, threads, work=pattern[0]
+            lambda first, last: np.array(residual_times(pattern, factors, none, image, first, last)),
+            n,
+            threads,
+            work=pattern[0],
         )
         slope = matmul(transposed, image, threads) * (-4 / pairs.count) + 2 * l2 * weights
         return float(squares) / pairs.count + l2 * float(np.vdot(flat, flat)), slope.ravel()

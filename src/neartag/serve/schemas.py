@@ -1,6 +1,6 @@
-"""What the server is asked and what it answers, as JSON: the one place that says so; OpenAPI is made from it.
+"""The JSON of every request and every answer. The OpenAPI document is made from it.
 
-Sizes that the server's settings bound (characters, texts, bytes) are not here but in `limits`.
+Sizes that the server's settings limit (characters, texts, bytes) are in limits.py.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-MOST_LABELS = 100  # that one text may be given
-MOST_REASONS = 20  # labels explained at once, and voters of each
-MOST_SHOWN = 400  # points of a cluster on the map
-LONGEST_NAME = 500  # characters of a label or an id
+MAX_LABELS = 100  # for one text
+MAX_REASONS = 20  # labels explained at once, and voters of each
+MAX_MAP_POINTS = 400  # points of a cluster on the map
+MAX_NAME_CHARACTERS = 500  # characters of a label or an id
 # Names are shown and typed again: no control characters, and not only spaces. Texts may have any.
 _SHOWN = r"[^\u0000-\u001f\u007f-\u009f]"
 NAME = rf"^{_SHOWN}*[^\s\u0000-\u001f\u007f-\u009f]{_SHOWN}*$"
 PRECISION = r"^(f1|precision=(0?\.[0-9]{1,6}|1|1\.0))$"
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=NAME)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=NAME)]
 Score = Annotated[
     float,
     Field(
@@ -39,8 +39,8 @@ Span = Annotated[
 TEXT = "A chess program that plays over the network"
 
 
-class Asked(BaseModel):
-    """What a request holds: exactly the fields named, of exactly the types named."""
+class RequestBody(BaseModel):
+    """What a request holds: exactly these fields, of exactly these types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -50,7 +50,7 @@ def example(*values: Any, **more: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": list(values), **more})
 
 
-class TagRequest(Asked):
+class TagRequest(RequestBody):
     """One text, or several."""
 
     model_config = example(
@@ -61,7 +61,7 @@ class TagRequest(Asked):
 
     text: str = Field("", description="A text; one without any known word gets the most frequent labels.")
     texts: list[str] = Field([], description="Several texts, answered in their order.")
-    k: int = Field(5, ge=1, le=MOST_LABELS, description="At most so many labels for each text.")
+    k: int = Field(5, ge=1, le=MAX_LABELS, description="At most so many labels for each text.")
     threshold: Annotated[float, Field(ge=0, le=1)] | Annotated[str, Field(pattern=PRECISION)] | None = Field(
         None,
         description='Only labels of this score and above: a number, "f1" (what gave the best F1 on held-out texts), or '
@@ -97,14 +97,14 @@ class TaggedTexts(BaseModel):
     results: list[Tagged]
 
 
-class ExplainRequest(Asked):
+class ExplainRequest(RequestBody):
     """A text whose labels are to be explained."""
 
     model_config = example({"text": TEXT, "k": 3, "voters": 5})
 
     text: str
-    k: int = Field(5, ge=1, le=MOST_REASONS, description="Labels to explain.")
-    voters: int = Field(5, ge=1, le=MOST_REASONS, description="Documents named for each label.")
+    k: int = Field(5, ge=1, le=MAX_REASONS, description="Labels to explain.")
+    voters: int = Field(5, ge=1, le=MAX_REASONS, description="Documents named for each label.")
 
 
 class Word(BaseModel):
@@ -179,7 +179,7 @@ class Explained(BaseModel):
     refined: bool = Field(description="Whether rankers decide among the labels, so that scores are more than votes.")
 
 
-class NewDocument(Asked):
+class NewDocument(RequestBody):
     """A text with its labels, which may be new to the model."""
 
     text: str
@@ -187,15 +187,15 @@ class NewDocument(Asked):
     id: Name | None = Field(None, description="Chosen by the server where it is not given.")
 
 
-class AddRequest(Asked):
-    """Documents that are to vote from now on."""
+class AddRequest(RequestBody):
+    """Documents that vote from now on."""
 
     model_config = example(
         {"documents": [{"text": TEXT, "labels": ["game::board:chess", "role::program"], "id": "my-chess"}]}
     )
 
     documents: list[NewDocument] = Field(min_length=1)
-    replace: bool = Field(False, description="Documents that have these ids make room; otherwise a taken id is 409.")
+    replace: bool = Field(False, description="Replace documents that have these ids; otherwise a taken id gives 409.")
 
 
 class Added(BaseModel):
@@ -206,7 +206,7 @@ class Added(BaseModel):
     ids: list[str]
 
 
-class ForgetRequest(Asked):
+class ForgetRequest(RequestBody):
     """Documents to be forgotten: their texts, features and votes go, on disk too."""
 
     model_config = example({"ids": ["my-chess"]})
@@ -223,7 +223,7 @@ class Forgotten(BaseModel):
 
 
 class KnownLabels(BaseModel):
-    """Labels that fit what was typed: first those that begin so, then those of which a word does, then the others."""
+    """Labels that fit what was typed: first those that begin so, then those with a word that does, then the others."""
 
     model_config = example({"labels": ["game::board:chess"], "points": [52], "total": 1})
 
@@ -232,13 +232,13 @@ class KnownLabels(BaseModel):
     total: int = Field(description="How many fit, those beyond the limit included; not counted much beyond 100,000.")
 
 
-class MapRequest(Asked):
+class MapRequest(RequestBody):
     """A text to be shown among the points of its cluster."""
 
     model_config = example({"text": TEXT})
 
     text: str
-    points: int = Field(MOST_SHOWN, ge=0, le=MOST_SHOWN, description="At most so many points beside the voters.")
+    points: int = Field(MAX_MAP_POINTS, ge=0, le=MAX_MAP_POINTS, description="At most so many points besides voters.")
 
 
 class Place(BaseModel):
