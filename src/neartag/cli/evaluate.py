@@ -9,7 +9,6 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
 from neartag.cli.sources import HELP, Reading, with_reading
-from neartag.linalg import csr
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -49,9 +48,9 @@ def evaluate(
     import numpy as np
 
     from neartag.cli.data import load_points
-    from neartag.cli.predict import predicted
-    from neartag.cli.usage import Usage
+    from neartag.core.usage import Usage
     from neartag.evaluation import metrics
+    from neartag.methods.predict import predict_batches
     from neartag.storage import store
 
     progress = output.progress(quiet)
@@ -63,7 +62,7 @@ def evaluate(
     width = max(Y.shape[1], Y_train.shape[1])
     Y, Y_train = widened(Y, width), widened(Y_train, width)
     usage = Usage()
-    batches = [labels for labels, _ in predicted(stored.model, X, max(CUTS), jobs, progress)]
+    batches = [labels for labels, _ in predict_batches(stored.model, X, max(CUTS), jobs, progress)]
     seconds = usage.measured()["seconds"]
     labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
     scores = metrics.evaluate(labels, Y, ks=CUTS, Y_train=Y_train, a=propensity_a, b=propensity_b)
@@ -104,6 +103,8 @@ def counted(model: Any) -> csr_matrix:
     """
     import numpy as np
     from scipy.sparse import csc_matrix, csr_matrix
+
+    from neartag.linalg import csr
 
     pointers = csr.pointer(model.frequency)
     rows = np.arange(pointers[-1]) - np.repeat(pointers[:-1], model.frequency)

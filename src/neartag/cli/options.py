@@ -6,16 +6,18 @@ Nothing heavy is imported here: `neartag --help` reads this file.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from neartag import comparators
-from neartag.comparators import METHODS, Method
-from neartag.comparators.parameters import MAX_MEMORY
+from neartag.comparators.shared.parameters import MAX_MEMORY
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import RANDOM_STATE, Parameter
+from neartag.methods import registry
+from neartag.methods.registry import DEFAULT_METHOD
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
@@ -24,7 +26,8 @@ Jobs = Annotated[int, typer.Option("--n-jobs", help="Cores used; -1: all.")]
 PropensityA = Annotated[float, typer.Option("--propensity-a", help="A of the propensities (Wikipedia: 0.5).")]
 PropensityB = Annotated[float, typer.Option("--propensity-b", help="B of the propensities (Wikipedia: 0.4).")]
 
-OWN = "x1"  # the method meant where none is named, whose options `train --help` shows
+# neartag's own methods, for help texts: those of other packages are looked for when they are needed.
+METHOD_NAMES = ", ".join(registry.METHODS.builtin())
 _METAVARS = {int: "INTEGER", float: "NUMBER", bytes: "SIZE"}
 
 
@@ -46,35 +49,68 @@ def option(parameter: Parameter, *, hidden: bool = False) -> Any:
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with an option for each parameter of each method; it gets their texts as keywords.
 
-    Options that X1 does not have are hidden: `neartag methods NAME` shows them. A name that several methods use is one
-    option, read by `read_settings` as the method chosen reads it.
+    Options that the default method does not have are hidden: `neartag methods NAME` shows them. A name that several
+    methods use is one option, read by `read_settings` as the method chosen reads it. `MethodCommand` adds those of
+    other packages' methods.
     """
     own = inspect.signature(command, eval_str=True)
     kept = [entry for entry in own.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
-    made = {parameter.name: option(parameter) for parameter in METHODS[OWN].parameters}
-    for method in METHODS.values():
-        for parameter in method.parameters:
-            if parameter.name not in made:
-                made[parameter.name] = option(parameter, hidden=True)
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in made.items()
-    ]
+    methods = registry.METHODS.builtin()
+    shown = {parameter.name: option(parameter) for parameter in methods[DEFAULT_METHOD].parameters}
+    every = (parameter for method in methods.values() for parameter in method.parameters)
+    hidden = {each.name: option(each, hidden=True) for each in every if each.name not in shown}
+    added = _as_keywords({**shown, **hidden})
     # typer reads both: the signature for order and defaults, the annotations for types.
     command.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
     command.__annotations__ = {entry.name: entry.annotation for entry in (*kept, *added)}
+    command.command_class = MethodCommand  # type: ignore[attr-defined]
     return command
 
 
-def find_method(name: str) -> Method:
-    """Return the method of this name, which may have dashes; ParameterError names those there are."""
-    plain = name.strip().lower().replace("-", "_")
-    return comparators.get(plain if plain in METHODS else name)
+class MethodCommand(TyperCommand):
+    """A command that takes the parameters of any method as options, also where another package brings the method."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; the options of the method chosen are known by then."""
+        known = {option.name for option in self.params}
+        self.params += [option for option in _options_elsewhere(args) if option.name not in known]
+        return super().parse_args(ctx, args)
 
 
-def read_settings(given: Mapping[str, str | bool | None], method: str = OWN) -> dict[str, Any]:
+def _options_elsewhere(args: Sequence[str]) -> list[Any]:
+    """Return the options of the method that the arguments choose, where it is another package's."""
+    name = _chosen_method(args)
+    if name is None or name in registry.METHODS.builtin() or name not in registry.METHODS.names():
+        return []
+
+    def nothing(**given: Any) -> None:
+        """Give typer something to read."""
+
+    added = _as_keywords({each.name: option(each, hidden=True) for each in registry.get(name).parameters})
+    nothing.__signature__ = inspect.Signature(added)  # type: ignore[attr-defined]
+    nothing.__annotations__ = {entry.name: entry.annotation for entry in added}
+    app = typer.Typer(add_completion=False)
+    app.command()(nothing)
+    return [each for each in typer.main.get_command(app).params if each.name != "help"]
+
+
+def _chosen_method(args: Sequence[str]) -> str | None:
+    for word, after in pairwise([*args, ""]):
+        if word == "--method" or word.startswith("--method="):
+            return (after if word == "--method" else word.partition("=")[2]).strip().lower().replace("-", "_")
+    return None
+
+
+def _as_keywords(annotations: Mapping[str, Any]) -> list[inspect.Parameter]:
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in annotations.items()
+    ]
+
+
+def read_settings(given: Mapping[str, str | bool | None], method: str = DEFAULT_METHOD) -> dict[str, Any]:
     """Return the parameters that were given, as the method takes them; ParameterError for the first that it cannot."""
-    by_name = {parameter.name: parameter for parameter in METHODS[method].parameters}
+    by_name = {parameter.name: parameter for parameter in registry.get(method).parameters}
     settings = {}
     for name, text in given.items():
         if text is None:

@@ -96,11 +96,11 @@ def words(text: str) -> list[str]:
 
 
 def _methods(text: str) -> tuple[str, ...] | None:
-    from neartag.comparators import METHODS
     from neartag.experiments.methods import VARIANTS
+    from neartag.methods.registry import METHODS
 
     chosen = tuple(word.lower() for word in words(text))
-    known = dict.fromkeys((*METHODS, *VARIANTS))
+    known = dict.fromkeys((*METHODS.names(), *VARIANTS))
     for word in chosen:
         if word not in known:
             raise ParameterError(f"--methods: there is no method {word!r}: choose among {', '.join(known)}")

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from neartag.cli import output
-from neartag.cli.options import OWN, AsJson, Quiet, find_method, read_settings, with_parameters
+from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.sources import HELP, Reading, with_reading
-from neartag.cli.usage import Usage
-from neartag.comparators import METHODS
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.parameters import parse_bytes
-from neartag.methods import presets
+from neartag.core.usage import Usage
+from neartag.methods import presets, registry
+from neartag.methods.registry import DEFAULT_METHOD
 
 
 @with_parameters
@@ -22,7 +22,7 @@ from neartag.methods import presets
 def train(
     data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its train part.")],
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder to save the model in.")],
-    method: Annotated[str, typer.Option(metavar="NAME", help=f"What learns: {', '.join(METHODS)}.")] = OWN,
+    method: Annotated[str, typer.Option(metavar="NAME", help=f"What learns: {METHOD_NAMES}.")] = DEFAULT_METHOD,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +68,7 @@ def train(
 
     The options below are X1's. Other methods' options: neartag methods NAME.
     """
-    chosen = find_method(method)
+    chosen = registry.get(method)
     words = (word_pairs, char_ngrams, min_df, max_df, hashing, stop_words)
     if calibration not in ("auto", "isotonic", "platt", "none"):
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
@@ -83,21 +83,22 @@ def train(
     from neartag.storage import store
     from neartag.tagging.calibration import of_held_out
 
-    classifier = chosen.classifier()(**settings)
+    classifier = chosen.estimator_class()(**settings)
     resolve_jobs(classifier.n_jobs)
     memory = settings.get("max_memory")
     progress = output.progress(quiet)
-    own = chosen.name == OWN
     with progress.start(None, f"reading {data}"):
         room = None if memory is None else parse_bytes(memory)
         features = read_features(*words, vectors=reading.uses_vectors)
-        dataset, features, texts = load_training(data, room, reading, features, keep_texts=own and keep_texts)
+        keep_texts = keep_texts and chosen.explains
+        dataset, features, texts = load_training(data, room, reading, features, keep_texts=keep_texts)
     if not quiet:
         reading.say()
     usage = Usage()
     extras = {}
-    if own:
+    if chosen.unit_rows:
         dataset.X = normalise(dataset.X, in_place=True)  # as training does, which then needs no rows of its own
+    if chosen.holds_out:
         with progress.start(None, "cutting into clusters"):
             wished = None if calibration == "none" or features is None else calibration
             classifier.fit(dataset.X, dataset.Y, progress=progress, held_out=wished is not None)
@@ -132,7 +133,7 @@ def train(
     show_report({**report, "model_bytes": disk_bytes(Path(model))}, as_json)
 
 
-def choose_settings(preset: str | None, given: dict[str, str | None], method: str = OWN) -> dict[str, Any]:
+def choose_settings(preset: str | None, given: dict[str, str | None], method: str = DEFAULT_METHOD) -> dict[str, Any]:
     """Return a method's settings: those of the preset, overridden by the options given."""
     settings = read_settings(given, method)
     if preset is None:
@@ -172,12 +173,10 @@ def show_report(report: dict[str, Any], as_json: bool) -> None:
         return
     peak = report["peak_rss_bytes"]
     mapped = report["mapped_bytes"]
+    title = registry.get(report["method"]).title
     output.show_pairs(
         [
-            (
-                "model",
-                f"{report['model']}, {METHODS[report['method']].title}, {output.human_bytes(report['model_bytes'])}",
-            ),
+            ("model", f"{report['model']}, {title}, {output.human_bytes(report['model_bytes'])}"),
             ("points n", f"{report['points']:,}"),
             ("features d", f"{report['features']:,}"),
             ("labels L", f"{report['labels']:,}"),

@@ -26,7 +26,7 @@ from neartag.serve.metrics import CONTENT_TYPE, Metrics
 from neartag.serve.reasons import explained
 from neartag.serve.served import Served
 from neartag.serve.settings import HANDED_ON, TOKEN_VARIABLE, Settings
-from neartag.storage.bundle import UPDATES
+from neartag.storage.bundle import can_update
 from neartag.tagging.tagger import Tag, TextTagger
 
 READERS = 2  # threads for what is not answered in batches
@@ -203,9 +203,9 @@ class Server:
 
     async def _change(self, unfit: int, change: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a change of the folder gives; `unfit` is the status where the documents do not fit the model."""
-        kind = self._served.tagger.stored.model.kind
-        if kind not in UPDATES:
-            raise Refusal(409, f"a model of kind {kind!r} takes no documents after training: serve one of X1")
+        model = self._served.tagger.stored.model
+        if not can_update(model):
+            raise Refusal(409, f"a model of kind {model.kind!r} takes no documents after training: serve one of X1")
         try:
             return await self._run(self._writer, change, *arguments)
         except DataError as error:

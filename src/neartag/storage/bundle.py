@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from neartag.core.errors import ModelError, ParameterError
+from neartag.methods.registry import METHODS
 from neartag.storage import tensors
 from neartag.storage.folder import digest
 from neartag.storage.manifest import REMEDY, File, Manifest, from_json
@@ -19,8 +20,6 @@ from neartag.storage.texts import Texts
 
 if TYPE_CHECKING:
     from neartag.storage.segments import Segment  # which needs scipy: imported only where something was added
-
-UPDATES = {"x1": "neartag.x1.update"}  # kinds whose points may be added and forgotten: the module that does it
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,20 @@ class StoredModel:
         return replace(self, model=model, label_names=labels, point_names=points, texts=both)
 
 
+def can_update(model: Any) -> bool:
+    """Return whether points can be added to a model, and forgotten, without training it again."""
+    kind = getattr(model, "kind", "")
+    return kind in METHODS.names() and METHODS.get(kind).updates is not None
+
+
 def updates(model: Any) -> Any:
     """Return the module that adds points to a model and forgets them."""
-    kind = getattr(model, "kind", "")
-    if kind not in UPDATES:
-        raise ModelError(f"documents cannot be added to a model of kind {kind!r}, only to {', '.join(UPDATES)}")
-    return importlib.import_module(UPDATES[kind])
+    if not can_update(model):
+        takers = ", ".join(method.name for method in METHODS.all().values() if method.updates is not None)
+        raise ModelError(
+            f"documents cannot be added to a model of kind {getattr(model, 'kind', '')!r}, only to {takers}"
+        )
+    return importlib.import_module(str(METHODS.get(model.kind).updates))
 
 
 def content(handle: BinaryIO, place: Path, file: File, verify: bool) -> Any:

@@ -27,8 +27,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from neartag import __version__
-from neartag.comparators import METHODS
-from neartag.core.errors import ModelError, ParameterError
+from neartag.core.errors import ModelError, NeartagError, ParameterError
+from neartag.methods.registry import METHODS
 from neartag.storage import tensors
 from neartag.storage.bundle import StoredModel, as_json, checked, content
 from neartag.storage.folder import Writer, lock, open_files, refuse_foreign
@@ -37,7 +37,7 @@ from neartag.storage.texts import Texts
 
 __all__ = ["FEATURES", "KINDS", "Storable", "StorableFeatures", "StoredModel", "inspect", "load", "lock", "save"]
 
-KINDS = {method.name: method.model_path for method in METHODS.values()} | {"x1": "neartag.x1.model:X1Model"}
+KINDS: dict[str, str] = {}  # kinds that are no method's, "module:Class" by name
 FEATURES = {"tfidf": "neartag.encoders.tfidf:TfidfFeatures", "vectors": "neartag.encoders.vectors:VectorFeatures"}
 
 
@@ -87,7 +87,7 @@ def save(
     model = getattr(model, "model_", model)  # a fitted estimator is saved as what it learned
     if not hasattr(model, "kind"):
         raise ParameterError(f"{type(model).__name__} cannot be saved: give a fitted classifier or its model_")
-    _known(KINDS, model.kind, "kind")
+    _model_class(model.kind)
     labels, points = _listed(label_names, "label_names"), _listed(point_names, "point_names")
     wrong = _miscounted(model, labels, points, texts)
     if wrong:
@@ -127,7 +127,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
     place = Path(folder)
     with ExitStack() as stack:
         manifest, handles = open_files(place, stack)
-        model_class = _known(KINDS, manifest.kind, "kind")
+        model_class = _model_class(manifest.kind)
         features_class = _known(FEATURES, manifest.features.kind, "kind of features") if manifest.features else None
         contents = {file.name: content(handles[file.name], place, file, verify) for file in manifest.files}
     return _assembled(manifest, contents, place, model_class, features_class)
@@ -186,6 +186,16 @@ def _miscounted(
     if texts is not None and count is not None and len(texts) != count:
         return f"it has {len(texts)} texts for {count} points"
     return ""
+
+
+def _model_class(kind: str) -> Any:
+    """Return the class of models of a kind, imported now."""
+    if kind in KINDS or kind not in METHODS.names():
+        return _known({**dict.fromkeys(METHODS.names(), ""), **KINDS}, kind, "kind")
+    try:
+        return METHODS.get(kind).model_class()
+    except NeartagError as error:
+        raise ModelError(str(error)) from error
 
 
 def _known(registry: Mapping[str, str], kind: str, what: str) -> Any:
