@@ -89,7 +89,7 @@ class TestTrain:
         assert report["peak_rss_bytes"] is None or report["peak_rss_bytes"] > 10**7
 
     def test_data_that_take_much_of_the_memory_allowed_are_mapped(self, folder, tmp_path, monkeypatch):
-        monkeypatch.setattr(mapped, "MAPPED_SHARE", 1e-9)
+        monkeypatch.setattr(mapped, "IN_MEMORY_SHARE", 1e-9)  # no option sets it: a model needs more than its data
         monkeypatch.setattr(mapped.memory, "of_computer", lambda: None)
         arguments = ["train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite"]
         assert json.loads(succeed(*arguments, "--json"))["mapped_bytes"] == 0
@@ -116,7 +116,7 @@ class TestTrain:
         # Before the data are even looked at.
         assert "--overwrite" in fail("train", tmp_path / "missing.txt", tmp_path / "m", *SMALL)
         succeed("train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite", "--n-probe", 2)
-        assert store.load(tmp_path / "m").model.settings["n_probe"] == 2
+        assert store.load(tmp_path / "m").model.parameters["n_probe"] == 2
 
     def test_a_warning_is_one_line_without_a_place_in_the_code(self, folder, tmp_path):
         result = invoke("train", folder / "train.txt", tmp_path / "m", *SMALL, "--n-clusters", 1)
@@ -240,7 +240,7 @@ class TestEvaluate:
 class TestInspect:
     def test_json(self, folder, fitted):
         report = json.loads(succeed("inspect", folder / "model", "--json"))
-        assert report["parameters"] == fitted.model_.settings
+        assert report["parameters"] == fitted.model_.parameters
         assert len(report["learners"]) == 2
         for described, learner in zip(report["learners"], fitted.model_.learners, strict=True):
             assert described["cluster_sizes"] == [len(cluster.members) for cluster in learner.clusters]
@@ -360,7 +360,7 @@ class TestMistakes:
         assert line == f"error: {tmp_path / 'missing'}: {os.strerror(errno.ENOENT)}\n"
 
     def test_a_bug_keeps_its_traceback(self, folder, monkeypatch):
-        monkeypatch.setattr(store, "load", lambda *_: 1 / 0)
+        monkeypatch.setattr("neartag.storage.store.load", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             invoke("inspect", folder / "model")
 

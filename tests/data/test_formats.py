@@ -19,7 +19,7 @@ from data_helpers import assert_same, datasets, names, rows, toy
 from neartag.core.errors import DataError, ParameterError
 from neartag.data import formats, registry
 from neartag.data.files import replacing
-from neartag.data.npz import read_npz, write_npz
+from neartag.data.formats.npz import read_npz, write_npz
 
 ENDINGS = [".txt", ".xmc.gz", ".svm.bz2", ".npz", ".jsonl", ".jsonl.xz"]
 NAMED = {"label_names": ["a", "b\tc", ""], "feature_names": list("wxyz"), "point_names": ["p", "p", "é"]}

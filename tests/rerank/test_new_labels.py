@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from contract import assert_well_formed, problem
 from neartag import store
 from neartag.data import synthetic
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.linalg.rows import as_rows, normalise
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
@@ -85,7 +85,7 @@ CASES = [
 
 @pytest.mark.parametrize(("options", "count"), CASES)
 def test_a_new_label_is_found_at_once_as_surely_as_by_votes_alone(options, count):
-    changes = {**OPTIONS[options], "refine": False, "vote_neighbours": trained(options).settings["vote_neighbours"]}
+    changes = {**OPTIONS[options], "refine": False, "vote_neighbours": trained(options).parameters["vote_neighbours"]}
     plain = X1Classifier(**{**SMALL, **changes}).fit(problem().X, problem().Y).model_
     alike = sparse.vstack([variants(20, seed) for seed in range(1, 6)], format="csr")
     found = {}

@@ -168,7 +168,7 @@ def test_embed_row_and_dense_times_vector():
     S = random_csr(random, 5, 12)
     weights, out = random.standard_normal((12, 7)).astype(np.float32), np.empty(7, np.float32)
     for row in range(5):
-        search_kernels.embed_row(*parts(S), row, *frozen(weights), out)
+        search_kernels.embed_row(parts(S), row, *frozen(weights), out)
         np.testing.assert_allclose(out, (S @ weights)[row], rtol=0, atol=1e-6)
     products = np.full(12, UNTOUCHED, np.float32)
     search_kernels.dense_times_vector(weights, *frozen(out.copy()), products, 2, 9)

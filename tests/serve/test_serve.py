@@ -522,7 +522,7 @@ def test_a_model_that_has_no_voters(tmp_path, trained):
 
 
 def _document(text, label, name):
-    from neartag.data.document import Document
+    from neartag.data.documents import Document
 
     return Document(text, [label], name, None, "")
 

@@ -16,7 +16,7 @@ import pytest
 from neartag import store
 from neartag.core.errors import DataError, ModelError
 from neartag.data import debian
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.storage import additions, manifest
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger

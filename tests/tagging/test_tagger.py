@@ -9,7 +9,7 @@ import pytest
 
 from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
 from neartag.data import debian
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 

@@ -48,7 +48,7 @@ def load_training(
     from neartag.data import mapped
     from neartag.data.dataset import Dataset
 
-    with mapped.within(memory):
+    with mapped.memory_limit(memory):
         found = read(data, "train", reading)
         if isinstance(found, Dataset):
             return Training(found)
@@ -123,7 +123,7 @@ def _features(stored: StoredModel, data: str) -> Any:
 
 
 def _read_xmc_lines(content: bytes, stored: StoredModel) -> csr_matrix:
-    from neartag.data.xmc import read_xmc
+    from neartag.data.formats.xmc import read_xmc
 
     n_features, n_labels = stored.model.n_features, stored.model.n_labels
     added = not _XMC_HEADER.fullmatch(content.partition(b"\n")[0])

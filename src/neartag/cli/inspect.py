@@ -46,7 +46,7 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "trained_on_texts": stored.features is not None and stored.features.kind != "vectors",
         "label_names": stored.label_names is not None,
         "point_names": stored.point_names is not None,
-        "parameters": model.settings,
+        "parameters": model.parameters,
         **(resolve(method.inspection)(model) if method.inspection else {}),
         **(_describe_changes(stored) if method.updates else {}),
         "files": stored.info["files"],

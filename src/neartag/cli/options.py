@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 
 from neartag.comparators.shared.parameters import MAX_MEMORY
 from neartag.core.errors import ParameterError
+from neartag.core.method import Method
 from neartag.core.parameters import RANDOM_STATE, Parameter
 from neartag.methods import registry
 from neartag.methods.registry import DEFAULT_METHOD
@@ -50,20 +51,20 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with an option for each parameter of each method; it gets their texts as keywords.
 
     Options that the default method does not have are hidden: `neartag methods NAME` shows them. A name that several
-    methods use is one option, read by `read_settings` as the method chosen reads it. `MethodCommand` adds those of
-    other packages' methods.
+    methods use is one option, read by `read_settings` as the method chosen reads it. The options of another package's
+    method are there when the arguments choose that method.
     """
-    own = inspect.signature(command, eval_str=True)
-    kept = [entry for entry in own.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
-    methods = registry.METHODS.builtin()
-    shown = {parameter.name: option(parameter) for parameter in methods[DEFAULT_METHOD].parameters}
-    every = (parameter for method in methods.values() for parameter in method.parameters)
-    hidden = {each.name: option(each, hidden=True) for each in every if each.name not in shown}
-    added = _as_keywords({**shown, **hidden})
-    # typer reads both: the signature for order and defaults, the annotations for types.
-    command.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
-    command.__annotations__ = {entry.name: entry.annotation for entry in (*kept, *added)}
-    command.command_class = MethodCommand  # type: ignore[attr-defined]
+    signature = inspect.signature(command, eval_str=True)
+
+    class WithMethods(MethodCommand):
+        def extended(self, method: Method) -> Callable[..., None]:
+            def run(**given: Any) -> None:
+                command(**given)
+
+            return _set_options(run, signature, [*registry.METHODS.builtin().values(), method])
+
+    _set_options(command, signature, list(registry.METHODS.builtin().values()))
+    command.command_class = WithMethods  # type: ignore[attr-defined]
     return command
 
 
@@ -71,27 +72,37 @@ class MethodCommand(TyperCommand):
     """A command that takes the parameters of any method as options, also where another package brings the method."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; the options of the method chosen are known by then."""
-        known = {option.name for option in self.params}
-        self.params += [option for option in _options_elsewhere(args) if option.name not in known]
+        """Read the arguments; what another package's method can be asked is known by then."""
+        name = _chosen_method(args)
+        elsewhere = name is not None and name not in registry.METHODS.builtin()
+        if name is not None and elsewhere and name in registry.METHODS.names():
+            app = typer.Typer(add_completion=False)
+            app.command()(self.extended(registry.get(name)))
+            whole = typer.main.get_command(app)
+            self.params, self.callback = whole.params, whole.callback
         return super().parse_args(ctx, args)
 
+    def extended(self, method: Method) -> Callable[..., None]:
+        """Return the command's function with the options of one more method."""
+        raise NotImplementedError
 
-def _options_elsewhere(args: Sequence[str]) -> list[Any]:
-    """Return the options of the method that the arguments choose, where it is another package's."""
-    name = _chosen_method(args)
-    if name is None or name in registry.METHODS.builtin() or name not in registry.METHODS.names():
-        return []
 
-    def nothing(**given: Any) -> None:
-        """Give typer something to read."""
-
-    added = _as_keywords({each.name: option(each, hidden=True) for each in registry.get(name).parameters})
-    nothing.__signature__ = inspect.Signature(added)  # type: ignore[attr-defined]
-    nothing.__annotations__ = {entry.name: entry.annotation for entry in added}
-    app = typer.Typer(add_completion=False)
-    app.command()(nothing)
-    return [each for each in typer.main.get_command(app).params if each.name != "help"]
+def _set_options(
+    command: Callable[..., None], signature: inspect.Signature, methods: Sequence[Method]
+) -> Callable[..., None]:
+    """Give a command these methods' parameters as options, those hidden that the first method does not have."""
+    kept = [entry for entry in signature.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
+    shown = {parameter.name: option(parameter) for parameter in methods[0].parameters}
+    every = (parameter for method in methods for parameter in method.parameters)
+    hidden = {each.name: option(each, hidden=True) for each in every if each.name not in shown}
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in {**shown, **hidden}.items()
+    ]
+    # typer reads both: the signature for order and defaults, the annotations for types.
+    command.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    command.__annotations__ = {entry.name: entry.annotation for entry in (*kept, *added)}
+    return command
 
 
 def _chosen_method(args: Sequence[str]) -> str | None:
@@ -99,13 +110,6 @@ def _chosen_method(args: Sequence[str]) -> str | None:
         if word == "--method" or word.startswith("--method="):
             return (after if word == "--method" else word.partition("=")[2]).strip().lower().replace("-", "_")
     return None
-
-
-def _as_keywords(annotations: Mapping[str, Any]) -> list[inspect.Parameter]:
-    return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in annotations.items()
-    ]
 
 
 def read_settings(given: Mapping[str, str | bool | None], method: str = DEFAULT_METHOD) -> dict[str, Any]:

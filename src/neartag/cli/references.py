@@ -95,7 +95,8 @@ def plain_ridge(X: csr_matrix, Y: csr_matrix, X_test: csr_matrix, k: int, l2: fl
     from neartag.comparators.shared.scores import top_columns
     from neartag.core.frequent_labels import ranked
     from neartag.core.threads import resolve_jobs
-    from neartag.linalg.rows import as_rows, matmul
+    from neartag.linalg.products import matmul
+    from neartag.linalg.rows import as_rows
 
     threads = resolve_jobs(-1)
     seen = ranked(np.bincount(Y.indices, minlength=Y.shape[1]))  # of equal scores the more frequent label is first

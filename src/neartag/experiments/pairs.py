@@ -9,9 +9,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from neartag.core.threads import single_threaded_blas, sum_blocks, transpose_matmul
+from neartag.core.threads import single_threaded_blas, sum_blocks
 from neartag.linalg import kernels
-from neartag.linalg.rows import Rows, as_rows, csr_arrays, matmul, transpose
+from neartag.linalg.products import matmul, transpose_matmul
+from neartag.linalg.rows import Rows, as_rows, csr_arrays, transpose
 
 # Pairs whose inner products are made at once.
 BLOCK = 2**16

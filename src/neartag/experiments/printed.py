@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from neartag.data.known import PAPER
+from neartag.data.registry.dataset_facts import PAPER
 
 
 class Stability(NamedTuple):

@@ -28,7 +28,8 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.experiments.theory_report import data_blocks, opening
-from neartag.linalg.rows import Rows, matmul, normalise, select_columns
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, normalise, select_columns
 from neartag.x1 import parameters
 from neartag.x1.learner import train_cluster
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, SPARSE, VALUES, kernel
+from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, VALUES, kernel
 
 # Entries looked over at once for anything that belongs among the best: a maximum is taken many at a time.
 GLANCE = 64
-# What lets the compiler take a maximum or a sum many at a time, infinities allowed.
-VECTOR = {"nnan", "nsz", "reassoc", "contract"}
 
 
 @kernel(types.int64(FLOAT, ID, COUNT, ID[::1], FLOAT[::1]))
@@ -34,7 +32,7 @@ def insert(value, row, filled, ids, values):
     return min(filled + 1, wanted)
 
 
-@kernel(FLOAT(VALUES, COUNT, COUNT), fastmath=VECTOR)
+@kernel(FLOAT(VALUES, COUNT, COUNT), fastmath=True)
 def largest(values, start, stop):
     """The largest of some values, infinities among them."""
     best = values[start]
@@ -84,9 +82,10 @@ def row_top(similarities, first, out_ids, out_values, start, stop):
         _take(similarities[i], similarities.shape[1], first, out_ids[i], out_values[i])
 
 
-@kernel(types.void(*SPARSE, COUNT, MATRIX, FLOAT[::1]))
-def embed_row(indptr, indices, data, i, weights, out):
-    """out = S[i] @ weights for one row of a CSR matrix; summed entry by entry, so to the last bit as from lists."""
+@kernel(types.void(CSR, COUNT, MATRIX, FLOAT[::1]))
+def embed_row(rows, i, weights, out):
+    """out = rows[i] @ weights for one row in CSR; summed entry by entry, so to the last bit as from lists."""
+    indptr, indices, data = rows
     out[:] = 0.0
     width, position, end = out.shape[0], indptr[i], indptr[i + 1]
     # Four entries at a time: `out` is then read and written a quarter as often.
@@ -103,7 +102,7 @@ def embed_row(indptr, indices, data, i, weights, out):
         position += 1
 
 
-@kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=VECTOR)
+@kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=True)
 def dense_times_vector(matrix, vector, out, start, stop):
     """out[start:stop] = matrix[start:stop] @ vector."""
     width, i = vector.shape[0], start

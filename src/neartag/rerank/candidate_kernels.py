@@ -170,7 +170,7 @@ def candidates(
         by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, noted[1], touched[1])
         if table.shape[0] > 0:
             by_mean = labels
-            embed_row(indptr, indices, data, i, table, third)
+            embed_row((indptr, indices, data), i, table, third)
         else:
             by_mean = _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, third, noted[2], touched[2])
         for p in range(own_indptr[i], own_indptr[i + 1]):  # the point leaves the sums that it is in

@@ -106,7 +106,7 @@ def generate(
     rows = csr_arrays(X if sparse.issparse(X) else csr_matrix(X))
     by_mean = *means.arrays, means.table, means.lengths
     arguments = (*rows, *csr_arrays(Y)[:2], *near, *alike, *by_mean, *mine, size, labels, told)
-    run_pieces(lambda start, stop: candidate_kernels.candidates(*arguments, start, stop), m, threads, least=256)
+    run_pieces(lambda start, stop: candidate_kernels.candidates(*arguments, start, stop), m, threads, min_size=256)
     return Candidates(labels, told)
 
 

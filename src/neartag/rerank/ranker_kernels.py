@@ -74,7 +74,7 @@ def margins_by_table(indptr, indices, data, table, bias, labels, out, start, sto
     """The same from weights (d, L) as an array."""
     score = np.empty(bias.shape[0], np.float32)
     for i in range(start, stop):
-        embed_row(indptr, indices, data, i, table, score)
+        embed_row((indptr, indices, data), i, table, score)
         for c in range(labels.shape[1]):
             label = labels[i, c]
             out[i, c] = bias[label] + score[label] if 0 <= label < bias.shape[0] else 0.0

@@ -127,7 +127,7 @@ def train(X: Rows, Y: csr_matrix, wrong: csr_matrix, cost: float, least: float, 
         )  # fmt: skip
         found[start] = places[:many].copy(), values[:many].copy()
 
-    run_pieces(part, labels, threads, work=entries, least=1)
+    run_pieces(part, labels, threads, work=entries, min_size=1)
     order = sorted(found)
     pieces = (
         np.concatenate([found[start][1] for start in order]),

@@ -65,7 +65,7 @@ class Cells:
             cell_kernels.cell_top(queries[0], points, lifted, cells, self.pointer, ids[0], near[0])
         else:
             routes, _ = nearest(queries, self.centres, probes, threads, offset=self.offset)
-            run_pieces(part, m, threads, least=QUERIES)
+            run_pieces(part, m, threads, min_size=QUERIES)
         few = np.flatnonzero(ids[:, -1] < 0)
         if len(few):
             with single_threaded_blas():

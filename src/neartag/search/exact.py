@@ -33,7 +33,7 @@ def nearest(
                     similarity -= offset[tile]
                 search_kernels.row_top(similarity, begin, ids[rows], cosines[rows], 0, len(similarity))
 
-    run_pieces(part, m, threads, least=QUERIES)
+    run_pieces(part, m, threads, min_size=QUERIES)
     return ids, cosines
 
 

@@ -15,7 +15,7 @@ from fastapi.responses import PlainTextResponse, Response
 
 from neartag import __version__
 from neartag.core.errors import DataError, ModelError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.serve import openapi, page, shapes
 from neartag.serve.batch import Batcher
 from neartag.serve.errors import HANDLERS, Refusal, described, json_response

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import ModelError, NeartagError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.serve.metrics import Metrics
 from neartag.storage import manifest
 from neartag.tagging.live import LiveTagger

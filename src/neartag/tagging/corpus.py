@@ -11,8 +11,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
-from neartag.data.document import Document
-from neartag.data.mapped import Arrays
+from neartag.data.documents import Document
+from neartag.data.mapped import SpillableArrays
 from neartag.storage.texts import Texts
 
 
@@ -49,8 +49,8 @@ class _Passed:
         self.ids: list[str | None] = []
         self._numbers: dict[str, int] = {}  # of label names, by first appearance
         self._labels, self._starts = array("i"), array("q", [0])
-        self._arrays = Arrays("the texts")
-        self._content = self._arrays.grow(np.uint8) if keep_texts else None
+        self._arrays = SpillableArrays("the texts")
+        self._content = self._arrays.new(np.uint8) if keep_texts else None
         self._ends = array("q", [0])
 
     def texts(self, documents: Iterable[Document]) -> Iterator[str]:
@@ -107,4 +107,4 @@ class _Passed:
         """Return the texts, if they were to be kept."""
         if self._content is None:
             return None
-        return Texts.from_arrays(self._content.finished(), np.array(self._ends, np.int64))
+        return Texts.from_arrays(self._content.finish(), np.array(self._ends, np.int64))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from neartag.core.errors import ModelError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.storage import additions, store
 from neartag.storage import manifest as manifests
 from neartag.storage.folder import lock, remove_others

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.linalg.validation import check_count
 from neartag.storage import store
 from neartag.storage.bundle import StoredModel

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError, ParameterError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.linalg.rows import as_rows, normalise
 from neartag.storage.bundle import StoredModel, updates
 from neartag.storage.segments import Segment

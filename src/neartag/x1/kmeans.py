@@ -19,7 +19,8 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import Rows, matmul
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows
 from neartag.x1.parameters import STARTS
 
 # Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.

@@ -79,7 +79,7 @@ def _fitted(model: X1Model, index: FeatureIndex, labels: np.ndarray, threads: in
     pairs = np.concatenate(rows), np.concatenate(places)
     wrong = csr_matrix((np.ones(len(pairs[0]), np.float32), pairs), having.shape)
     involved = np.flatnonzero(np.diff(having.indptr) + np.diff(wrong.indptr))
-    cost, least = model.settings["refine_cost"], model.settings["refine_least"]
+    cost, least = float(model.settings.rerank.cost), model.settings.rerank.min_weight
     return rankers.train(index.rows(involved), having[involved], wrong[involved], cost, least, threads)
 
 

@@ -20,7 +20,8 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_pieces
 from neartag.linalg.cholesky import cholesky, cholesky_solve
-from neartag.linalg.rows import Rows, gram, is_dense, matmul, transpose
+from neartag.linalg.products import gram, matmul
+from neartag.linalg.rows import Rows, is_dense, transpose
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 
@@ -259,7 +260,7 @@ def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solv
             columns = slice(first, last)
             out[:, columns] = solve_columns(target[:, columns], None if start is None else start[:, columns])
 
-        run_pieces(part, target.shape[1], threads, least=CG_COLUMNS)
+        run_pieces(part, target.shape[1], threads, min_size=CG_COLUMNS)
         return out
 
     return solve

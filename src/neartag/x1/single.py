@@ -12,7 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import Rows, csr_arrays, matmul
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, csr_arrays
 from neartag.rerank import reranker as refine
 from neartag.rerank.candidates import Voters
 from neartag.search import vote_kernels
@@ -65,8 +66,8 @@ class SinglePoint:
     def both(self, point: Point) -> tuple[Voters, Voters]:
         """Return who votes by embedding and who by features, each kind's shares 1 in all."""
         model, settings = self.model, self.model.settings
-        how = settings["vote_distance"], settings["n_probe"], model.looked_at
-        exact = settings["vote_search"] == "exact"
+        how = settings.vote.distance, settings.clusters.probes, model.looked_at
+        exact = settings.vote.search == "exact"
         lists = [learner.find(point, *how, exact=exact) for learner in self.learners]
         return model.elected(lists, lambda index, among: index.find_one(point, model.count, model.skip, among))
 
@@ -125,7 +126,7 @@ def _times(point: Point, weights: Rows) -> np.ndarray:
         whole = sparse.csr_matrix((point[2], point[1], point[0]), shape=(1, weights.shape[0]))
         return matmul(whole, weights)[0]
     out = np.empty(weights.shape[1], np.float32)
-    search_kernels.embed_row(*point, 0, weights, out)
+    search_kernels.embed_row(point, 0, weights, out)
     return out
 
 

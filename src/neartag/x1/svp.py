@@ -21,8 +21,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import matmul_rows, run_blocks, sum_blocks, transpose_matmul
+from neartag.core.threads import run_blocks, sum_blocks
 from neartag.linalg import kernels
+from neartag.linalg.products import matmul_rows, transpose_matmul
 from neartag.linalg.rows import csr_arrays
 
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.
@@ -132,7 +133,8 @@ class _Pattern:
     def times(self, values: np.ndarray, block: np.ndarray, start: int, stop: int) -> np.ndarray:
         """(S @ block)[start:stop] for the matrix S of these values on Ω."""
         out = np.empty((stop - start, block.shape[1]), np.float32)
-        kernels.sparse_times_dense(self.indptr[start : stop + 1], self.indices, values, block, out, 0, stop - start)
+        rows = self.indptr[start : stop + 1], self.indices, values
+        kernels.sparse_times_dense(rows, block, out, 0, stop - start)
         return out
 
 

@@ -33,7 +33,7 @@ def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
     """Return the model with more points: unit rows (m, d) and their labels (m, L or more, where there are new ones)."""
     n, m = model.n_points, rows.shape[0]
     members = np.arange(n, n + m)
-    distance = model.settings["vote_distance"]
+    distance = model.settings.vote.distance
     learners = [learner.joined_by(rows, members, distance, threads) for learner in model.learners]
     old = csr_matrix((model.Y.data, model.Y.indices, model.Y.indptr), shape=(n, Y.shape[1]))
     stacked = csr_matrix(sparse.vstack([old, Y.astype(np.float32)], format="csr"))
@@ -113,7 +113,7 @@ def reconstruction_error(model: X1Model, rows: np.ndarray, seed: int = 0) -> flo
         by_labels = dense(csr_matrix(unit[cluster.members[places]] @ unit[cluster.members].T))  # (sample, N)
         points = cluster.points / np.maximum(np.linalg.norm(cluster.points, axis=1, keepdims=True), 1e-12)
         by_points = points[places] @ points.T  # (sample, N)
-        count = min(model.settings["svp_neighbours"], by_labels.shape[1])
+        count = min(model.settings.svp.neighbours, by_labels.shape[1])
         near = np.argpartition(-by_labels, count - 1, axis=1)[:, :count]
         wanted, found = (np.take_along_axis(each, near, axis=1) for each in (by_labels, by_points))
         wrong += float(((wanted - found) ** 2)[wanted > 0].sum())

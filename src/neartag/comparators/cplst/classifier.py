@@ -16,10 +16,11 @@ from neartag.comparators.shared.base import Comparator, Shape
 from neartag.comparators.shared.model import FitInfo, ScoringModel, dimension
 from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows, run_pieces
+from neartag.core.threads import run_pieces
 from neartag.linalg.cholesky import cholesky
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, gram, matmul, transpose
+from neartag.linalg.products import gram, matmul, matmul_rows
+from neartag.linalg.rows import Rows, transpose
 from neartag.x1.regression import SMALLEST_L2
 
 # Labels worked on at once, at least.
@@ -75,7 +76,7 @@ def centred_products(X: Rows, Y: csr_matrix, threads: int = 1) -> np.ndarray:
         block = block.toarray() if sparse.issparse(block) else block
         out[:, start:stop] = block.T - np.outer(sums, mean[start:stop])
 
-    run_pieces(part, Y.shape[1], threads, least=COLUMNS)
+    run_pieces(part, Y.shape[1], threads, min_size=COLUMNS)
     return out
 
 

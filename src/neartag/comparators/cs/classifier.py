@@ -18,7 +18,8 @@ from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
 from neartag.linalg import csr
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, matmul
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows
 
 
 @dataclass(repr=False)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from neartag.comparators.cs import decoding_kernels as kernels
-from neartag.core.threads import matmul_rows, run_ranges, single_threaded_blas
+from neartag.core.threads import run_ranges, single_threaded_blas
+from neartag.linalg.products import matmul_rows
 
 # CoSaMP's iterations at most; of bibtex, Delicious and MediaMill no point took more than ten, and most two to four.
 COSAMP_STEPS = 20

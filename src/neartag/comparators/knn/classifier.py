@@ -17,7 +17,8 @@ from neartag.comparators.shared.model import FitInfo, ScoringModel
 from neartag.comparators.shared.votes import vote_shares
 from neartag.core.progress import Progress
 from neartag.linalg import topk_kernels as search_kernels
-from neartag.linalg.rows import Rows, matmul, normalise, transpose
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, normalise, transpose
 from neartag.search.exact import nearest
 from neartag.search.inverted_index import PRUNE, FeatureIndex
 

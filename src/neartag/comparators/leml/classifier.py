@@ -16,9 +16,9 @@ from neartag.comparators.shared.base import Comparator, Shape
 from neartag.comparators.shared.model import FitInfo, ScoringModel, dimension
 from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, matmul
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows
 
 # A label that is there is regressed on as 1, one that is not as 0.
 MIDDLE = 0.5

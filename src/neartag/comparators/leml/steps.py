@@ -10,9 +10,10 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.shared.base import Shape
-from neartag.core.threads import matmul_rows, run_pieces, sum_blocks
+from neartag.core.threads import run_pieces, sum_blocks
 from neartag.linalg.cholesky import cholesky, cholesky_solve
-from neartag.linalg.rows import Rows, gram, matmul, transpose
+from neartag.linalg.products import gram, matmul, matmul_rows
+from neartag.linalg.rows import Rows, transpose
 from neartag.x1.regression import CG_COLUMNS, SMALLEST_L2, column_squares, products
 
 # X is decomposed where the smaller of its sides is no larger: the decomposition then costs less than the steps of
@@ -148,7 +149,7 @@ class Gradients:
             right = matmul(self.transposed, np.ascontiguousarray(targets[:, columns]))  # XᵀY H (d, columns)
             out[:, columns] = self._descend(right, sizes[columns], l2, W[:, columns], steps)
 
-        run_pieces(part, W.shape[1], self.threads, least=CG_COLUMNS)
+        run_pieces(part, W.shape[1], self.threads, min_size=CG_COLUMNS)
         return out
 
     def _descend(self, right: np.ndarray, sizes: np.ndarray, l2: float, W: np.ndarray, steps: int) -> np.ndarray:

@@ -12,8 +12,9 @@ from scipy.sparse import csr_matrix
 from neartag.comparators.leml.alternation import factorise
 from neartag.comparators.shared.model import dimension
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows, single_threaded_blas
-from neartag.linalg.rows import Rows, compact, matmul, select_columns, used_columns
+from neartag.core.threads import single_threaded_blas
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows, compact, select_columns, used_columns
 from neartag.x1.kmeans import route
 
 

@@ -17,9 +17,9 @@ from neartag.comparators.shared.model import FitInfo, ScoringModel, dimension
 from neartag.comparators.shared.ridge import ridge, ridge_memory
 from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows
 from neartag.linalg.packing import require, within
-from neartag.linalg.rows import Rows, matmul, transpose
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows, transpose
 
 # With no more labels than this all eigenvectors of YᵀY are found at once, which is then quicker than some by iteration.
 MAX_DENSE_LABELS = 4096

@@ -15,7 +15,8 @@ from neartag.comparators.shared.base import Comparator, Shape
 from neartag.comparators.shared.model import FitInfo, ScoringModel
 from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
-from neartag.linalg.rows import Rows, compact, matmul, transpose
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, compact, transpose
 
 
 @dataclass(repr=False)

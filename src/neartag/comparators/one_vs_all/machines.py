@@ -56,7 +56,7 @@ def fit_machines(rows: Rows, Y: csr_matrix, C: float, keep_above: float, threads
                 progress.advance()
 
     with progress.start(labels, "labels"):
-        run_pieces(part, labels, threads, least=1)
+        run_pieces(part, labels, threads, min_size=1)
     pointer = csr.pointer([len(ids) for ids, _ in found])
     ids, values = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
     weights = csr_matrix((values, ids, pointer), shape=(labels, rows.shape[1]))

@@ -16,8 +16,8 @@ from neartag.comparators.shared.votes import vote_shares
 from neartag.comparators.wsabie import METHOD
 from neartag.comparators.wsabie.training import SAMPLE_SCORES, choose_middle, fit_embedding
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows
-from neartag.linalg.rows import Rows, matmul, normalise
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows, normalise
 from neartag.search.exact import nearest
 from neartag.search.weights import voter_weights
 

@@ -12,8 +12,8 @@ from neartag.comparators.shared.model import BATCH_ROWS
 from neartag.comparators.wsabie.kernels import warp_steps
 from neartag.core.errors import ParameterError
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows
-from neartag.linalg.rows import Rows, csr_arrays, matmul
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows, csr_arrays
 
 MAX_DRAWS = 1000  # of "auto": on 2,800 labels, 200 lose nothing by the vote and 1 to 3 points by dot products
 PAIRS_AT_ONCE = 2**16  # learned in one call, so that progress is shown and a keyboard's interrupt is heard

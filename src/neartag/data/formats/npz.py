@@ -1,8 +1,8 @@
 """Data sets as numpy's .npz: read in a fraction of the time that text takes, and without running code.
 
 Arrays: `X_values`, `X_ids`, `X_pointers`, `X_shape` and `Y_ids`, `Y_pointers`, `Y_shape`, the parts of two CSR
-matrices; and, where there are names, `label_names`, `feature_names`, `point_names`: a JSON list as UTF-8 bytes
-(which keeps any text, and a long name among short ones costs no more than itself), or an array of strings.
+matrices. Where there are names: `label_names`, `feature_names`, `point_names`, each a JSON list as UTF-8 bytes, which
+keeps any text and stays short where one name is long; or an array of strings.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
-from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, first_repeated, label_rows, rows_of
+from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
 from neartag.data.files import reading, replacing, split_ending
-from neartag.data.mapped import Arrays
-from neartag.data.names import Names
+from neartag.data.formats.names import Names
+from neartag.data.mapped import SpillableArray, SpillableArrays
 
 _KEYS = ("X_values", "X_ids", "X_pointers", "X_shape", "Y_ids", "Y_pointers", "Y_shape")
-_LARGE = ("X_values", "X_ids", "Y_ids")
-_PART = 1 << 22  # bytes of these read at a time
+_LARGE_KEYS = ("X_values", "X_ids", "Y_ids")
+_CHUNK_BYTES = 1 << 22  # of these, read at a time
 _NAME_KEYS = ("label_names", "feature_names", "point_names")
-# What numpy and zipfile raise for bytes that are not theirs.
-_DAMAGE = (
+# What numpy and zipfile raise for bytes that are damaged or something else.
+_DAMAGE_ERRORS = (
     ValueError,
     KeyError,
     EOFError,
@@ -48,22 +48,37 @@ _DAMAGE = (
 def read_npz(path: Path | str, *, name: str | None = None, map_from: int | None = None) -> Dataset:
     """Return the data set in an .npz file that `write_npz` wrote, or that has the same arrays.
 
-    Entries that take more than `map_from` bytes are kept in mapped temporary files, as `read_xmc` does.
+    Parameters
+    ----------
+    path : Path or str
+    name : str, optional
+        Name of the data set; by default the file's name without its ending.
+    map_from : int, optional
+        Rows that take more bytes than this are kept in mapped temporary files, as by `read_xmc`.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        If the file is missing, damaged, or its arrays do not fit together.
     """
-    arrays = _read_arrays(path, Arrays(path, map_from))
+    arrays = _read_arrays(path, SpillableArrays(path, map_from))
     missing = [key for key in _KEYS if key not in arrays]
     if missing:
-        found = ", ".join(sorted(arrays)) or "nothing"
-        raise DataError(f"{path}: lacks {', '.join(missing)} (found: {found}); write it with write_npz or convert")
-    X = _checked_rows(arrays, "X", path)
-    repeated = first_repeated(X)
+        there = ", ".join(sorted(arrays)) or "nothing"
+        raise DataError(f"{path}: lacks {', '.join(missing)} (found: {there}); write it with write_npz or convert")
+    X = _check_rows(arrays, "X", path)
+    repeated = sort_and_find_repeated(X)
     if repeated is not None:
         raise DataError(f"{path}: row {repeated} of X has a feature more than once; give each feature one value")
-    Y = _checked_rows(arrays, "Y", path)
+    Y = _check_rows(arrays, "Y", path)
     names: Names = {
-        "label_names": _unpacked_names(arrays, "label_names", path),
-        "feature_names": _unpacked_names(arrays, "feature_names", path),
-        "point_names": _unpacked_names(arrays, "point_names", path),
+        "label_names": _parse_names(arrays, "label_names", path),
+        "feature_names": _parse_names(arrays, "feature_names", path),
+        "point_names": _parse_names(arrays, "point_names", path),
     }
     return Dataset(X=feature_rows(X, str(path)), Y=label_rows(Y), name=name or split_ending(path)[0], **names)
 
@@ -88,7 +103,7 @@ def write_npz(dataset: Dataset, path: Path | str) -> None:
         np.savez(stream, **arrays)
 
 
-def _read_arrays(path: Path | str, large: Arrays) -> dict[str, np.ndarray]:
+def _read_arrays(path: Path | str, large: SpillableArrays) -> dict[str, np.ndarray]:
     with reading(path) as stream:
         try:
             archive = np.load(stream, allow_pickle=False)
@@ -98,45 +113,45 @@ def _read_arrays(path: Path | str, large: Arrays) -> dict[str, np.ndarray]:
                 )
             with archive:
                 wanted = [key for key in archive.files if key in _KEYS + _NAME_KEYS]
-                apart = _LARGE if _entry_bytes(archive) > large.map_from else ()
-                found = {key: _read_apart(archive, key, large) if key in apart else archive[key] for key in wanted}
+                spilled = _LARGE_KEYS if _large_bytes(archive) > large.map_from else ()
+                arrays = {key: _read_spilled(archive, key, large) if key in spilled else archive[key] for key in wanted}
         except DataError:
             raise
-        except _DAMAGE as error:
+        except _DAMAGE_ERRORS as error:
             raise DataError(f"{path}: is damaged or not an .npz file ({error})") from error
-    return {key: array for key, array in found.items() if isinstance(array, np.ndarray)}  # others are not numpy's
+    return {key: array for key, array in arrays.items() if isinstance(array, np.ndarray)}  # others are not numpy's
 
 
-def _entry_bytes(archive: np.lib.npyio.NpzFile) -> int:
-    files = {f"{key}.npy" for key in _LARGE}
-    return sum(member.file_size for member in _members(archive).infolist() if member.filename in files)
+def _large_bytes(archive: np.lib.npyio.NpzFile) -> int:
+    files = {f"{key}.npy" for key in _LARGE_KEYS}
+    return sum(member.file_size for member in _zip_of(archive).infolist() if member.filename in files)
 
 
-def _members(archive: np.lib.npyio.NpzFile) -> zipfile.ZipFile:
-    assert archive.zip is not None  # nor is it, before the archive is closed
+def _zip_of(archive: np.lib.npyio.NpzFile) -> zipfile.ZipFile:
+    assert archive.zip is not None  # it is None only after closing
     return archive.zip
 
 
-def _read_apart(archive: np.lib.npyio.NpzFile, key: str, large: Arrays) -> np.ndarray:
-    """Return an array put into a file of its own: inside the archive it is not aligned, and so cannot be mapped."""
-    with _members(archive).open(f"{key}.npy") as member:
+def _read_spilled(archive: np.lib.npyio.NpzFile, key: str, large: SpillableArrays) -> np.ndarray:
+    """Return an array that was put into a file of its own: inside the archive it is not aligned, so not mappable."""
+    with _zip_of(archive).open(f"{key}.npy") as member:
         version = np.lib.format.read_magic(member)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = header(member)
-        if len(shape) != 1 or dtype.kind not in "iuf" or _PART % dtype.itemsize:
-            return archive[key]  # to be refused
-        array = large.grow(dtype)
-        array.to_file()
-        while part := member.read(_PART):
-            array.append(np.frombuffer(part, dtype))
-    numbers = array.finished()
+        if len(shape) != 1 or dtype.kind not in "iuf" or _CHUNK_BYTES % dtype.itemsize:
+            return archive[key]  # to be refused later
+        array: SpillableArray = large.new(dtype)
+        array.spill()
+        while chunk := member.read(_CHUNK_BYTES):
+            array.append(np.frombuffer(chunk, dtype))
+    numbers = array.finish()
     if numbers.size != shape[0]:
         raise ValueError(f"{key} has {numbers.size} numbers instead of {shape[0]}")
     return numbers
 
 
-def _checked_rows(arrays: Mapping[str, np.ndarray], matrix: str, path: Path | str) -> csr_matrix:
-    """Return a matrix from its parts, which may come from anyone and so are checked whole."""
+def _check_rows(arrays: Mapping[str, np.ndarray], matrix: str, path: Path | str) -> csr_matrix:
+    """Return a matrix from its arrays, which may come from anyone and so are checked completely."""
     ids, pointers, shape = (arrays[f"{matrix}_{part}"] for part in ("ids", "pointers", "shape"))
     for part, array in (("ids", ids), ("pointers", pointers), ("shape", shape)):
         if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -150,11 +165,11 @@ def _checked_rows(arrays: Mapping[str, np.ndarray], matrix: str, path: Path | st
         raise DataError(f"{path}: {matrix}_pointers must rise from 0 to the number of {matrix}_ids, {ids.size}")
     if ids.size and not (ids.min() >= 0 and ids.max() < shape[1]):
         raise DataError(f"{path}: {matrix}_ids must be from 0 to {int(shape[1]) - 1}, found {ids.min()} to {ids.max()}")
-    with np.errstate(over="ignore"):  # an infinity is told by its point
-        return rows_of(pointers.astype(np.int64), ids, values.astype(np.float32, copy=False), int(shape[1]))
+    with np.errstate(over="ignore"):  # an infinity is reported later, with its point
+        return make_rows(pointers.astype(np.int64), ids, values.astype(np.float32, copy=False), int(shape[1]))
 
 
-def _unpacked_names(arrays: Mapping[str, np.ndarray], key: str, path: Path | str) -> list[str] | None:
+def _parse_names(arrays: Mapping[str, np.ndarray], key: str, path: Path | str) -> list[str] | None:
     if key not in arrays:
         return None
     array = arrays[key]

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from data_helpers import assert_same, datasets, rows, toy
 from neartag.core.errors import DataError
-from neartag.data.text import iter_text_jsonl, read_jsonl, read_text_jsonl, write_jsonl
+from neartag.data import registry
+from neartag.data.documents import Fields, documents
+from neartag.data.formats.jsonlines import read_jsonl, write_jsonl
 
 HEADER = '{"format": "neartag-sparse", "points": 1, "features": 4, "labels": 3, "features_by": "id"}\n'
 NAMED = HEADER.replace("}", ', "label_names": ["a", "b", "b"]}')
@@ -155,7 +157,7 @@ json_values = st.recursive(
 def test_any_bytes_are_read_or_refused(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
     path.write_bytes(content)
-    for read in (read_jsonl, read_text_jsonl):
+    for read in (read_jsonl, registry.load_text):
         with suppress(DataError):
             read(path)
 
@@ -169,17 +171,18 @@ def test_names_that_are_no_text_are_refused(file, tmp_path):
 
 def test_texts(file):
     lines = '{"text": "a b", "labels": ["x", "y"], "id": 3}\n\n{"text": "", "subjects": []}\r\n'
-    assert read_text_jsonl(file(lines)) == (["a b", ""], [["x", "y"], []])
-    assert read_text_jsonl(file(gzip.compress(lines.encode()), "data.jsonl.gz"))[0] == ["a b", ""]
+    assert registry.load_text(file(lines)) == (["a b", ""], [["x", "y"], []])
+    assert registry.load_text(file(gzip.compress(lines.encode()), "data.jsonl.gz"))[0] == ["a b", ""]
     other = file('{"title": "t", "tags": ["z"]}')
-    assert read_text_jsonl(other, text_field="title", label_fields=("tags",)) == (["t"], [["z"]])
+    (document,) = documents(other, Fields(text="title", labels=("tags",)))
+    assert (document.text, document.labels) == ("t", ["z"])
 
 
 def test_texts_are_read_one_at_a_time(file):
-    points = iter_text_jsonl(file('{"text": "a", "labels": []}\nnot JSON\n'))
-    assert next(points) == ("a", [])
+    found = documents(file('{"text": "a", "labels": []}\nnot JSON\n'))
+    assert next(found)[:2] == ("a", [])
     with pytest.raises(DataError, match=r"data\.jsonl:2: "):
-        next(points)
+        next(found)
 
 
 @pytest.mark.parametrize(
@@ -197,11 +200,11 @@ def test_texts_are_read_one_at_a_time(file):
 )
 def test_texts_that_are_wrong(file, line, said):
     with pytest.raises(DataError, match=rf"data\.jsonl:3: .*{said}.*; "):
-        read_text_jsonl(file('{"text": "a", "labels": []}\n\n' + line + "\n"))
+        registry.load_text(file('{"text": "a", "labels": []}\n\n' + line + "\n"))
 
 
 @pytest.mark.real
 def test_real_texts(real_data):
-    texts, labels = read_text_jsonl(real_data("cooking-text") / "train.jsonl")
+    texts, labels = registry.load_text(real_data("cooking-text") / "train.jsonl")
     assert len(texts) == 12404
     assert round(sum(map(len, labels)) / len(labels), 2) == 2.31

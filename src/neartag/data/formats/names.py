@@ -1,4 +1,4 @@
-"""The names of labels, features and points, which stand in text files beside a data file."""
+"""Names of labels, features and points in text files beside a data file: `labels.txt`, `features.txt`, `….points`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from neartag.core.errors import DataError
 from neartag.data.dataset import Dataset
-from neartag.data.files import fault, read_lines, replacing, split_ending
+from neartag.data.files import line_error, read_lines, replacing, split_ending
 
 
 class Names(TypedDict):
@@ -25,22 +25,22 @@ def read_names(path: Path) -> list[str]:
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            raise fault(path, number, f"not UTF-8 ({error.reason})", "save the file as UTF-8") from error
+            raise line_error(path, number, f"not UTF-8 ({error.reason})", "save the file as UTF-8") from error
         names.append(text.partition("\t")[2] if "\t" in text else text)
     return names
 
 
-def names_beside(path: Path, points: int, features: int, labels: int) -> Names:
-    """Return the names found beside a data file of that many points, features and labels."""
+def read_names_beside(path: Path, points: int, features: int, labels: int) -> Names:
+    """Return the names that stand beside a data file of so many points, features and labels."""
     return {
-        "label_names": _read_counted(path.with_name("labels.txt"), labels, "labels", path),
-        "feature_names": _read_counted(path.with_name("features.txt"), features, "features", path),
-        "point_names": _read_counted(_points_file(path), points, "points", path),
+        "label_names": _read_exactly(path.with_name("labels.txt"), labels, "labels", path),
+        "feature_names": _read_exactly(path.with_name("features.txt"), features, "features", path),
+        "point_names": _read_exactly(_points_file(path), points, "points", path),
     }
 
 
 def write_names_beside(dataset: Dataset, path: Path) -> None:
-    """Write the names that a data set has beside its data file, and refuse to replace other names there."""
+    """Write the names of a data set beside its data file; DataError if other names stand there."""
     for target, names, count in (
         (path.with_name("labels.txt"), dataset.label_names, dataset.n_labels),
         (path.with_name("features.txt"), dataset.feature_names, dataset.n_features),
@@ -51,15 +51,15 @@ def write_names_beside(dataset: Dataset, path: Path) -> None:
             raise DataError(f"{target}: holds other names than {dataset.name}; write to another folder")
         if names is not None and present is None:
             _write_names(names, target)
-    # This one is the data file's own, and belongs to what was there before if there are no names now.
+    # This one is the data file's own: without names now, one that is there belongs to the file that is replaced.
     if dataset.point_names is not None:
         _write_names(dataset.point_names, _points_file(path))
     else:
         _points_file(path).unlink(missing_ok=True)
 
 
-def encoded(text: str, path: Path | str) -> bytes:
-    """Return a text as UTF-8, or the error that says that it cannot be."""
+def encode_text(text: str, path: Path | str) -> bytes:
+    """Return a text as UTF-8; DataError if it is not valid Unicode."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -74,11 +74,12 @@ def _write_names(names: list[str], target: Path) -> None:
             )
     with replacing(target) as stream:
         for number, name in enumerate(names):
-            # A tab would cut the name when it is read; an id and a tab before it keep it whole.
-            stream.write(encoded(f"{number}\t{name}\n" if "\t" in name else f"{name}\n", target))
+            # Reading cuts a name at its first tab; an id and a tab before it keep it whole.
+            stream.write(encode_text(f"{number}\t{name}\n" if "\t" in name else f"{name}\n", target))
 
 
-def _read_counted(names_file: Path, count: int, what: str, path: Path) -> list[str] | None:
+def _read_exactly(names_file: Path, count: int, what: str, path: Path) -> list[str] | None:
+    """Return the names in a file if it is there; DataError if they are not as many as they must be."""
     if not names_file.is_file() or names_file == path:
         return None
     names = read_names(names_file)

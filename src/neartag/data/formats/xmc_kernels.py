@@ -1,11 +1,11 @@
 """The kernels that read and write the XMC text format: bytes into rows of labels and features, and back.
 
-Reading: a decimal number is a whole number of at most 19 digits times a power of ten. Its double is off by a few units
-in the last place at most, so where both ends of that margin round to one float32, that float32 is the right one; where
-they do not (once in some ten million numbers) the caller settles it exactly.
+Reading: a decimal number is a whole number of at most 19 digits times a power of ten. Its double is wrong by a few
+units in the last place at most. Where both ends of that margin round to the same float32, that float32 is the right
+one. Where they do not (about once in ten million numbers), the caller reads the number exactly.
 
-Writing: a value gets the fewest digits that surely read back as the same float32: those of a decimal just between two
-float32, which only the rule for ties decides, do not count.
+Writing: a value gets the fewest digits that surely read back as the same float32. A decimal exactly between two
+float32, which only the rule for ties decides, does not count as sure.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _LOWER_E, _UPPER_E = b"eE"
 _POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(65)])
 # The product or quotient of three rounded numbers, and digits cut after the nineteenth: below 4 units of 2**-53.
 _MARGIN = 2.0**-50
-_MOST = 10**15  # ids and exponents stop growing here: larger ones are out of range anyway, and int64 holds
+_LARGEST_WHOLE = 10**15  # ids and exponents stop growing here: larger ones are out of range, and int64 could overflow
 
 # The most bytes that a pair (a space, 10 digits, a colon, 16 of a number) and a label (a comma, 10 digits) take.
 PAIR_BYTES, LABEL_BYTES = 28, 11
-_MOST_DIGITS = 9  # always enough for a float32
+_MAX_DIGITS = 9  # always enough for a float32
 # Numbers from 0.0001 to below 10^9 are written without an exponent.
 _SMALLEST_POINT, _LARGEST_POINT = -3, 9
 
@@ -68,18 +68,18 @@ def _token_ends(buffer, position):
 
 
 @njit
-def _whole(buffer, position):
+def _parse_whole(buffer, position):
     """Return the whole number at a position, -1 if there is none, and where it ends."""
     start, number = position, 0
     while position < buffer.size and _ZERO <= buffer[position] <= _NINE:
-        if number < _MOST:
+        if number < _LARGEST_WHOLE:
             number = number * 10 + (buffer[position] - _ZERO)
         position += 1
     return (number if position > start else -1), position
 
 
 @njit
-def _decimal(buffer, position):
+def _parse_decimal(buffer, position):
     """Return whether there is a number, whether its float32 is sure, that float32, and where it ends."""
     negative = position < buffer.size and buffer[position] == _MINUS
     if position < buffer.size and (buffer[position] == _MINUS or buffer[position] == _PLUS):
@@ -106,11 +106,57 @@ def _decimal(buffer, position):
         sign = -1 if position < buffer.size and buffer[position] == _MINUS else 1
         if position < buffer.size and (buffer[position] == _MINUS or buffer[position] == _PLUS):
             position += 1
-        power, position = _whole(buffer, position)
+        power, position = _parse_whole(buffer, position)
         seen = power >= 0
         exponent += sign * power
     sure, value = _sure_single(mantissa, exponent)
     return seen, sure, -value if negative else value, position
+
+
+@njit
+def _parse_labels(buffer, position, labels, label_ids, label):
+    """Fill in the labels of a row from `label` on; return what is wrong, where it ends, and how many there are now."""
+    while not _token_ends(buffer, position):
+        token = position
+        number, position = _parse_whole(buffer, position)
+        comma = position < buffer.size and buffer[position] == _COMMA
+        if number < 0 or (comma and _token_ends(buffer, position + 1)) or not (comma or _token_ends(buffer, position)):
+            return BAD_LABEL, token, label
+        if number >= labels:
+            return LABEL_RANGE, token, label
+        label_ids[label] = number
+        label += 1
+        position += comma
+    return FINE, position, label
+
+
+@njit
+def _parse_pairs(buffer, position, features, feature_ids, values, pair, unsure, unsure_count):
+    """Fill in the features of a row from `pair` on; return what is wrong, where it ends, and both counts now."""
+    while True:
+        while position < buffer.size and (buffer[position] == _SPACE or buffer[position] == _TAB):
+            position += 1
+        if _line_ends(buffer, position):
+            return FINE, position, pair, unsure_count
+        token = position
+        number, position = _parse_whole(buffer, position)
+        if number < 0 or position >= buffer.size or buffer[position] != _COLON:
+            return BAD_FEATURE, token, pair, unsure_count
+        if number >= features:
+            return FEATURE_RANGE, token, pair, unsure_count
+        position += 1
+        text = position
+        seen, sure, value, position = _parse_decimal(buffer, position)
+        if not seen or not _token_ends(buffer, position):
+            return BAD_VALUE, token, pair, unsure_count
+        feature_ids[pair] = number
+        values[pair] = value
+        if not sure:
+            if unsure_count < unsure.shape[0]:
+                unsure[unsure_count, 0] = pair
+                unsure[unsure_count, 1] = text
+            unsure_count += 1
+        pair += 1
 
 
 @kernel(_PARSE)
@@ -126,63 +172,32 @@ def parse_rows(
     values,
     unsure,
 ):
-    """Fill in the rows; return what is wrong, where, and the numbers of labels, pairs and unsure values found.
+    """Fill in the rows; return what is wrong, where, and the numbers of labels, pairs and unsure values.
 
-    `unsure` (capacity, 2) takes the slot in `values` and the text's position of those that need an exact reading;
-    where more are found than fit, the caller comes back with more room.
+    Each unsure value is listed with its pair's number and the position of its text, to be read exactly; if there are
+    more than `unsure` has room for, the caller calls again with more room.
     """
     position = start
-    label, pair, doubtful = 0, 0, 0
+    label, pair, unsure_count = 0, 0, 0
     for row in range(label_pointers.size - 1):
-        while not _token_ends(buffer, position):
-            token = position
-            number, position = _whole(buffer, position)
-            comma = position < buffer.size and buffer[position] == _COMMA
-            if (
-                number < 0
-                or (comma and _token_ends(buffer, position + 1))
-                or not (comma or _token_ends(buffer, position))
-            ):
-                return BAD_LABEL, token, label, pair, doubtful
-            if number >= labels:
-                return LABEL_RANGE, token, label, pair, doubtful
-            label_ids[label] = number
-            label += 1
-            position += comma
-        while True:
-            while position < buffer.size and (buffer[position] == _SPACE or buffer[position] == _TAB):
-                position += 1
-            if _line_ends(buffer, position):
-                break
-            token = position
-            number, position = _whole(buffer, position)
-            if number < 0 or position >= buffer.size or buffer[position] != _COLON:
-                return BAD_FEATURE, token, label, pair, doubtful
-            if number >= features:
-                return FEATURE_RANGE, token, label, pair, doubtful
-            position += 1
-            text = position
-            seen, sure, value, position = _decimal(buffer, position)
-            if not seen or not _token_ends(buffer, position):
-                return BAD_VALUE, token, label, pair, doubtful
-            feature_ids[pair] = number
-            values[pair] = value
-            if not sure:
-                if doubtful < unsure.shape[0]:
-                    unsure[doubtful, 0] = pair
-                    unsure[doubtful, 1] = text
-                doubtful += 1
-            pair += 1
+        problem, position, label = _parse_labels(buffer, position, labels, label_ids, label)
+        if problem != FINE:
+            return problem, position, label, pair, unsure_count
+        problem, position, pair, unsure_count = _parse_pairs(
+            buffer, position, features, feature_ids, values, pair, unsure, unsure_count
+        )
+        if problem != FINE:
+            return problem, position, label, pair, unsure_count
         if position < buffer.size and buffer[position] == _RETURN:
             position += 1
         position += 1
         label_pointers[row + 1] = label
         feature_pointers[row + 1] = pair
-    return FINE, position, label, pair, doubtful
+    return FINE, position, label, pair, unsure_count
 
 
 @njit
-def _put_whole(out, position, number):
+def _write_whole(out, position, number):
     """Write a whole number and return where it ends."""
     width, rest = 1, number // 10
     while rest > 0:
@@ -195,11 +210,11 @@ def _put_whole(out, position, number):
 
 
 @njit
-def _shortest(value):
+def _shortest_decimal(value):
     """Return the mantissa and the power of ten of the shortest decimal that reads as a positive float32."""
     top = math.floor(math.log10(value))
     mantissa, exponent = 0, 0
-    for digits in range(1, _MOST_DIGITS + 1):
+    for digits in range(1, _MAX_DIGITS + 1):
         exponent = top + 1 - digits
         scaled = value / _POWERS_OF_TEN[exponent] if exponent >= 0 else value * _POWERS_OF_TEN[-exponent]
         mantissa = int(np.rint(scaled))
@@ -213,15 +228,15 @@ def _shortest(value):
 
 
 @njit
-def _put_value(out, position, value):
+def _write_value(out, position, value):
     """Write a finite float32 and return where it ends."""
     if math.copysign(1.0, value) < 0:
         out[position] = _MINUS
         position += 1
     if value == 0:
-        return _put_whole(out, position, 0)
-    mantissa, exponent = _shortest(abs(float(value)))
-    end = _put_whole(out, position, mantissa)
+        return _write_whole(out, position, 0)
+    mantissa, exponent = _shortest_decimal(abs(float(value)))
+    end = _write_whole(out, position, mantissa)
     digits = end - position
     point = digits + exponent  # how many digits stand before the decimal point
     if exponent >= 0 and point <= _LARGEST_POINT:
@@ -252,7 +267,7 @@ def _put_value(out, position, value):
     if abs(point - 1) < 10:  # two digits at least, as C and Python write it
         out[end] = _ZERO
         end += 1
-    return _put_whole(out, end, abs(point - 1))
+    return _write_whole(out, end, abs(point - 1))
 
 
 @kernel(_RENDER)
@@ -264,12 +279,12 @@ def render_rows(label_pointers, label_ids, feature_pointers, feature_ids, values
             if place > label_pointers[row]:
                 out[position] = _COMMA
                 position += 1
-            position = _put_whole(out, position, label_ids[place])
+            position = _write_whole(out, position, label_ids[place])
         for place in range(feature_pointers[row], feature_pointers[row + 1]):
             out[position] = _SPACE
-            position = _put_whole(out, position + 1, feature_ids[place])
+            position = _write_whole(out, position + 1, feature_ids[place])
             out[position] = _COLON
-            position = _put_value(out, position + 1, values[place])
+            position = _write_value(out, position + 1, values[place])
         out[position] = _NEWLINE
         position += 1
     return position
