@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from contract import ClassifierContract, problem
 from kernel_helpers import frozen, parts, quick, random_csr, random_labels, seeds
 from neartag import store
-from neartag.comparators.fastxml import logistic_kernels
+from neartag.comparators.fastxml import logistic_kernels, ndcg_kernels
 from neartag.comparators.fastxml import tree_kernels as kernels
 from neartag.comparators.fastxml.classifier import FastXMLClassifier, FastXMLModel, discounts, normalisers
 from neartag.comparators.shared.rows import prepare_rows
@@ -91,7 +91,7 @@ def test_points_are_parted_as_by_the_definition(seed, n, n_labels, with_offset):
     start = random.choice([-1, 1], n).astype(np.int8)
     sides, place = start.copy(), np.full(n_labels, -1, np.int32)
     y = frozen(Y.indptr.astype(np.int64), Y.indices.astype(np.int32), ideal, discounts(n_labels))
-    found = kernels.part_by_ndcg(y, points, 0.7, offset, place, sides)
+    found = ndcg_kernels.part_by_ndcg(y, points, 0.7, offset, place, sides)
     own = Y[points].toarray()
     seen = own.any(axis=0)  # labels of other points have no rank
     wanted, objective = plain_parts(own[:, seen], ideal[points], start, 0.7, offset)
@@ -137,7 +137,7 @@ def columns(X):
 def learned(X, sides, plus, minus, tolerance=1e-6, steps=500):
     weights, reach = np.empty(X.shape[1]), np.empty(len(X))
     random = np.array([1], np.uint64)
-    made = logistic_kernels.l1_logistic(*columns(X), sides, plus, minus, tolerance, steps, weights, reach, random)
+    made = logistic_kernels.l1_logistic(columns(X), sides, (plus, minus), tolerance, steps, weights, reach, random)
     assert np.allclose(reach, X @ weights, atol=1e-5)
     return weights, made
 
@@ -196,7 +196,7 @@ def test_columns_left_out_have_no_weight_and_the_others_are_whole(seed, n, width
         *(np.empty(width + 1, np.int64), np.empty(X.nnz, np.uint32), np.empty(X.nnz, np.float32)),
     )
     indptr, indices, data = parts(X)
-    kept = kernels.gather_columns((indptr, indices.view(np.uint32), data), points, sides, plus, minus, room)
+    kept = kernels.gather_columns((indptr, indices.view(np.uint32), data), points, sides, (plus, minus), room)
     features = room[3][:kept]
     assert (np.diff(features) > 0).all()
     assert not room[2].any()

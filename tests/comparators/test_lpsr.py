@@ -61,7 +61,7 @@ def test_pattern_products_are_entries_of_the_product(features):
         matrix.sort_indices()
     pointer, labels, _ = csr_arrays(pattern)
     out = np.full(len(labels), np.nan, np.float32)
-    kernels.pattern_products(*csr_arrays(rows), *csr_arrays(table), pointer, labels, 200, out, 0, 9)
+    kernels.pattern_products(csr_arrays(rows), csr_arrays(table), pointer, labels, 200, out, 0, 9)
     wanted = (rows @ table.T).toarray()[np.repeat(np.arange(9), np.diff(pointer)), labels]
     assert np.allclose(out, wanted, atol=1e-5)
     assert np.count_nonzero(wanted)

@@ -135,20 +135,14 @@ def test_steps_are_those_of_a_plain_version(dense, adagrad, max_norm, max_draws)
     assert features[3] == dense
     first, last = 0.1, 0.05
     loss, share = wsabie_kernels.warp_steps(
-        *features,
-        points,
-        indptr,
-        indices,
+        features,
+        (points, indptr, indices),
         order,
         wsabie.rank_weights(labels),
-        max_draws,
-        margin,
-        max_norm,
-        first,
-        last,
-        V,
-        W,
-        *squares,
+        (max_draws, np.float32(margin), np.float32(max_norm)),
+        (np.float32(first), np.float32(last)),
+        (V, W),
+        tuple(squares),
         np.full(labels, -1, np.int32),
         words,
     )

@@ -51,18 +51,18 @@ class FastXMLModel(ScoringModel):
         leaves = self.leaves(rows, threads)
         m, width = rows.shape[0], self.shares.shape[1]
         counts = np.zeros(m + 1, np.int64)
-        run_ranges(walk.count_labels, m, threads, leaves, *self._shares, width, counts[1:])
+        run_ranges(walk.count_labels, m, threads, leaves, self._shares, width, counts[1:])
         pointer = np.cumsum(counts)
         ids, values = np.zeros(pointer[-1], np.int32), np.zeros(pointer[-1], np.float32)
-        run_ranges(walk.mean_shares, m, threads, leaves, *self._shares, width, pointer, ids, values, work=pointer)
+        run_ranges(walk.mean_shares, m, threads, leaves, self._shares, width, pointer, ids, values, work=pointer)
         return csr_matrix((values, ids, pointer), shape=(m, width))
 
     def leaves(self, rows: Rows, threads: int) -> np.ndarray:
         """Return the leaf of each tree that each row comes to: (m, trees) numbers of nodes."""
         rows = csr_matrix(rows)
         out = np.empty((rows.shape[0], len(self.roots)), np.int32)
-        trees = self.child, *self._weights, rows.shape[1], self.roots
-        run_ranges(walk.find_leaves, rows.shape[0], threads, *csr_arrays(rows), *trees, out)
+        trees = self.child, self._weights, rows.shape[1], self.roots
+        run_ranges(walk.find_leaves, rows.shape[0], threads, csr_arrays(rows), *trees, out)
         return out
 
     def arrays(self) -> Arrays:

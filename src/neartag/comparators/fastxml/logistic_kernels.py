@@ -17,12 +17,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, POINTER, VALUES, kernel, read
+from neartag.core.jit import COUNT, ID, IDS, POINTER, VALUES, kernel, read
 from neartag.linalg.random_kernels import STATE, draw_below
 
 WIDE, SIDES = types.float64, read(types.int8)
 PLACE = types.uint32  # row numbers without sign: numba need not ask whether one counts from the end, thrice as quick
-COLUMNS = (POINTER, read(PLACE), VALUES)  # the arrays of a CSC matrix
+COLUMNS = types.Tuple((POINTER, read(PLACE), VALUES))  # the arrays of a CSC matrix: pointer, rows, values
+COSTS = types.UniTuple(WIDE, 2)  # of an error on the plus side, and on the minus side
 _PASSES = 10  # of coordinate descent a Newton step, at most
 _HALVINGS = 20  # of a step in its line search, at most
 _ENOUGH = 0.01  # share of the decrease that a step promises which it must bring
@@ -30,7 +31,7 @@ _CURVED = 1e-12  # added to each curvature, which is zero where every point is f
 _LARGEST_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
 
 
-@kernel(types.void(types.int32[::1], COUNT, STATE))
+@kernel(types.void(ID[::1], COUNT, STATE))
 def _shuffle(ids, count, random):
     """Put ids[:count] into random order."""
     for last in range(count - 1, 0, -1):
@@ -38,9 +39,10 @@ def _shuffle(ids, count, random):
         ids[last], ids[other] = ids[other], ids[last]
 
 
-@kernel(WIDE(*COLUMNS, COUNT, read(WIDE)), fastmath=True)
-def _dot(pointer, rows, values, j, vector):
+@kernel(WIDE(COLUMNS, COUNT, read(WIDE)), fastmath=True)
+def _dot(columns, j, vector):
     """Return ⟨column j, vector⟩; a column without zeros needs no look at its row numbers."""
+    pointer, rows, values = columns
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     total = 0.0
     if places.shape[0] == vector.shape[0]:
@@ -52,9 +54,10 @@ def _dot(pointer, rows, values, j, vector):
     return total
 
 
-@kernel(types.UniTuple(WIDE, 2)(*COLUMNS, COUNT, read(WIDE), read(WIDE)), fastmath=True)
-def _slope_and_curvature(pointer, rows, values, j, slope, curve):
+@kernel(types.UniTuple(WIDE, 2)(COLUMNS, COUNT, read(WIDE), read(WIDE)), fastmath=True)
+def _slope_and_curvature(columns, j, slope, curve):
     """Return ⟨column j, slope⟩ and ⟨column j squared, curve⟩."""
+    pointer, rows, values = columns
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     first, second = 0.0, 0.0
     if places.shape[0] == slope.shape[0]:
@@ -70,9 +73,10 @@ def _slope_and_curvature(pointer, rows, values, j, slope, curve):
     return first, second
 
 
-@kernel(types.void(*COLUMNS, COUNT, WIDE, read(WIDE), WIDE[::1]))
-def _add_scaled(pointer, rows, values, j, factor, scale, out):
+@kernel(types.void(COLUMNS, COUNT, WIDE, read(WIDE), WIDE[::1]))
+def _add_scaled(columns, j, factor, scale, out):
     """out += factor · scale · column j, `scale` a number a row."""
+    pointer, rows, values = columns
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     if places.shape[0] == out.shape[0]:
         for k in range(places.shape[0]):
@@ -82,9 +86,10 @@ def _add_scaled(pointer, rows, values, j, factor, scale, out):
             out[places[k]] += factor * entries[k] * scale[places[k]]
 
 
-@kernel(types.void(*COLUMNS, COUNT, WIDE, WIDE[::1]))
-def add_column(pointer, rows, values, j, factor, out):
+@kernel(types.void(COLUMNS, COUNT, WIDE, WIDE[::1]))
+def add_column(columns, j, factor, out):
     """out += factor · column j."""
+    pointer, rows, values = columns
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
     for k in range(places.shape[0]):
         out[places[k]] += factor * entries[k]
@@ -110,9 +115,10 @@ def _move(slope, curvature, weight):
     return min(max(move, -_LARGEST_MOVE), _LARGEST_MOVE)
 
 
-@kernel(WIDE(read(WIDE), SIDES, WIDE, WIDE))
-def log_loss(reach, sides, cost_plus, cost_minus):
+@kernel(WIDE(read(WIDE), SIDES, COSTS))
+def log_loss(reach, sides, costs):
     """Return Σᵢ cᵢ log(1 + exp(−δᵢ reachᵢ))."""
+    cost_plus, cost_minus = costs
     total = 0.0
     for i in range(reach.shape[0]):
         margin = reach[i] if sides[i] > 0 else -reach[i]
@@ -121,9 +127,10 @@ def log_loss(reach, sides, cost_plus, cost_minus):
     return total
 
 
-@kernel(types.void(read(WIDE), SIDES, WIDE, WIDE, WIDE[::1], WIDE[::1]))
-def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):
+@kernel(types.void(read(WIDE), SIDES, COSTS, WIDE[::1], WIDE[::1]))
+def _derivatives(reach, sides, costs, slope, curve):
     """Fill in the first and second derivative of each point's loss by its reach."""
+    cost_plus, cost_minus = costs
     for i in range(reach.shape[0]):
         doubt = 1.0 / (1.0 + np.exp(reach[i]))  # how likely the point belongs to the minus side
         if sides[i] > 0:
@@ -132,12 +139,13 @@ def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):
             slope[i], curve[i] = cost_minus * (1.0 - doubt), cost_minus * doubt * (1.0 - doubt)
 
 
-_problem = (*COLUMNS, read(WIDE), read(WIDE), read(WIDE), read(WIDE))
+MODEL = types.Tuple((read(WIDE), read(WIDE), read(WIDE)))  # the quadratic model: curve, gradient, diagonal
 
 
-@kernel(types.int64(*_problem, types.int32[::1], COUNT, WIDE, WIDE[::1], STATE))
-def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, tolerance, moved, random):
+@kernel(types.int64(COLUMNS, MODEL, read(WIDE), ID[::1], COUNT, WIDE, WIDE[::1], STATE))
+def _descend(columns, model, weights, order, count, tolerance, moved, random):
     """Minimise the quadratic model over the columns order[:count] from `moved` = weights; returns the passes made."""
+    curve, gradient, diagonal = model
     n = curve.shape[0]
     pull = np.zeros(n)  # the curvature times how far each point has moved
     left, widest, made = count, np.inf, 0
@@ -147,7 +155,7 @@ def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, c
         _shuffle(order, left, random)
         while place < left:
             j = order[place]
-            slope = gradient[j] + _CURVED * (moved[j] - weights[j]) + _dot(pointer, rows, values, j, pull)
+            slope = gradient[j] + _CURVED * (moved[j] - weights[j]) + _dot(columns, j, pull)
             wrong = _violation(slope, moved[j])
             if moved[j] == 0.0 and wrong == 0.0 and 1.0 - abs(slope) > widest / n:
                 left -= 1
@@ -158,7 +166,7 @@ def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, c
             move = _move(slope, diagonal[j], moved[j])
             if abs(move) > 1e-12:
                 moved[j] += move
-                _add_scaled(pointer, rows, values, j, move, curve, pull)
+                _add_scaled(columns, j, move, curve, pull)
         if total > tolerance:
             widest = largest
         elif left == count:
@@ -169,9 +177,77 @@ def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, c
 
 
 @kernel(
-    types.int64(*COLUMNS, SIDES, WIDE, WIDE, WIDE, COUNT, WIDE[::1], WIDE[::1], STATE),
+    types.Tuple((COUNT, WIDE, WIDE))(
+        COLUMNS, read(WIDE), read(WIDE), read(WIDE), ID[::1], COUNT, WIDE, WIDE[::1], WIDE[::1]
+    )
 )
-def l1_logistic(pointer, rows, values, sides, cost_plus, cost_minus, tolerance, most, weights, reach, random):
+def _fill_model(columns, slope, curve, weights, active, count, widest, gradient, diagonal):
+    """Fill in the gradient and the diagonal of the columns active[:count]; returns how many of these are left in.
+
+    Those whose weight is zero, and will likely stay so, are moved behind the others. Also returns the sum of the
+    violations of the optimality conditions, and the largest.
+    """
+    total, largest, place = 0.0, 0.0, 0
+    while place < count:
+        j = active[place]
+        gradient[j], curvature = _slope_and_curvature(columns, j, slope, curve)
+        wrong = _violation(gradient[j], weights[j])
+        if weights[j] == 0.0 and wrong == 0.0 and 1.0 - abs(gradient[j]) > widest / slope.shape[0]:
+            count -= 1
+            active[place], active[count] = active[count], active[place]
+            continue
+        diagonal[j] = curvature + _CURVED
+        place += 1
+        total, largest = total + wrong, max(largest, wrong)
+    return count, total, largest
+
+
+@kernel(WIDE(COLUMNS, IDS, read(WIDE), read(WIDE), read(WIDE), WIDE[::1]))
+def _look_ahead(columns, active, gradient, weights, moved, shift):
+    """Put what the move from the weights does to each point's reach into `shift`; returns the decrease it promises."""
+    promise, shift[:] = 0.0, 0.0
+    for place in range(active.shape[0]):
+        j = active[place]
+        move = moved[j] - weights[j]
+        if move != 0.0:
+            promise += gradient[j] * move + abs(moved[j]) - abs(weights[j])
+            add_column(columns, j, move, shift)
+    return promise
+
+
+@kernel(WIDE(IDS, read(WIDE), read(WIDE), WIDE))
+def _penalty(active, weights, moved, size):
+    """Return the penalty of the weights after a step of this size towards `moved`."""
+    total = 0.0
+    for place in range(active.shape[0]):
+        j = active[place]
+        total += abs(weights[j] + size * (moved[j] - weights[j]))
+    return total
+
+
+@kernel(types.void(IDS, WIDE, WIDE[::1], WIDE[::1]))
+def _take_step(active, size, weights, moved):
+    """Move the weights by a step of this size towards `moved`, and that back to the weights."""
+    for place in range(active.shape[0]):
+        j = active[place]
+        if size == 1.0:
+            weights[j] = moved[j]
+        else:
+            weights[j] += size * (moved[j] - weights[j])
+            moved[j] = weights[j]
+
+
+@kernel(COUNT(SIDES))
+def count_plus(sides):
+    """Return how many points are on the plus side."""
+    count = 0
+    for i in range(sides.shape[0]):
+        count += sides[i] > 0
+    return count
+
+
+@kernel(types.int64(COLUMNS, SIDES, COSTS, WIDE, COUNT, WIDE[::1], WIDE[::1], STATE))
+def l1_logistic(columns, sides, costs, tolerance, most, weights, reach, random):
     """Fill in the weights (columns,) and the reach ⟨w, xᵢ⟩ (points,) of the best separator; returns Newton steps made.
 
     Columns come as CSC, row numbers rising. It ends when the violations of the optimality conditions sum to `tolerance`
@@ -182,26 +258,13 @@ def l1_logistic(pointer, rows, values, sides, cost_plus, cost_minus, tolerance, 
     slope, curve, shift, trial = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     gradient, diagonal, moved = np.empty(width), np.empty(width), np.zeros(width)
     active, order = np.arange(width).astype(np.int32), np.empty(width, np.int32)
-    smaller = 0
-    for i in range(n):
-        smaller += sides[i] > 0
-    tolerance *= max(1, min(smaller, n - smaller)) / n
+    plus = count_plus(sides)
+    tolerance *= max(1, min(plus, n - plus)) / n
     count, widest, begin, inner = width, np.inf, 0.0, 0.0
-    loss, penalty = log_loss(reach, sides, cost_plus, cost_minus), 0.0
+    loss, penalty = log_loss(reach, sides, costs), 0.0
     for step in range(most):
-        _derivatives(reach, sides, cost_plus, cost_minus, slope, curve)
-        total, largest, place = 0.0, 0.0, 0
-        while place < count:
-            j = active[place]
-            gradient[j], curvature = _slope_and_curvature(pointer, rows, values, j, slope, curve)
-            wrong = _violation(gradient[j], weights[j])
-            if weights[j] == 0.0 and wrong == 0.0 and 1.0 - abs(gradient[j]) > widest / n:
-                count -= 1
-                active[place], active[count] = active[count], active[place]
-                continue
-            diagonal[j] = curvature + _CURVED
-            place += 1
-            total, largest = total + wrong, max(largest, wrong)
+        _derivatives(reach, sides, costs, slope, curve)
+        count, total, largest = _fill_model(columns, slope, curve, weights, active, count, widest, gradient, diagonal)
         if step == 0:
             begin = inner = total
         if total <= tolerance * begin:
@@ -211,26 +274,16 @@ def l1_logistic(pointer, rows, values, sides, cost_plus, cost_minus, tolerance, 
             continue
         widest = largest
         order[:count] = active[:count]
-        passes = _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, inner, moved, random)
+        passes = _descend(columns, (curve, gradient, diagonal), weights, order, count, inner, moved, random)
         if passes == 1:
             inner *= 0.25
         # The line search: f(w + s·d) ≤ f(w) + enough · s · promise.
-        promise, shift[:] = 0.0, 0.0
-        for place in range(count):
-            j = active[place]
-            move = moved[j] - weights[j]
-            if move != 0.0:
-                promise += gradient[j] * move + abs(moved[j]) - abs(weights[j])
-                add_column(pointer, rows, values, j, move, shift)
-        size = 1.0
+        promise, size = _look_ahead(columns, active[:count], gradient, weights, moved, shift), 1.0
         for _ in range(_HALVINGS):
-            new_penalty = 0.0
-            for place in range(count):
-                j = active[place]
-                new_penalty += abs(weights[j] + size * (moved[j] - weights[j]))
+            new_penalty = _penalty(active[:count], weights, moved, size)
             for i in range(n):
                 trial[i] = reach[i] + size * shift[i]
-            new_loss = log_loss(trial, sides, cost_plus, cost_minus)
+            new_loss = log_loss(trial, sides, costs)
             if new_loss + new_penalty - loss - penalty <= _ENOUGH * size * promise:
                 break
             size *= 0.5
@@ -240,13 +293,7 @@ def l1_logistic(pointer, rows, values, sides, cost_plus, cost_minus, tolerance, 
             moved[:] = weights
             count, widest = width, np.inf
             continue
-        for place in range(count):
-            j = active[place]
-            if size == 1.0:
-                weights[j] = moved[j]
-            else:
-                weights[j] += size * (moved[j] - weights[j])
-                moved[j] = weights[j]
+        _take_step(active[:count], size, weights, moved)
         reach[:] = trial
         loss, penalty = new_loss, new_penalty
     return most

@@ -1,93 +1,38 @@
-"""The kernels that grow a tree of FastXML: points parted by nDCG, a node's columns and separator, and all its nodes."""
+"""The kernels that grow a tree of FastXML: a node's columns and separator, and all nodes."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import types
 
-from neartag.comparators.fastxml.logistic_kernels import COLUMNS, PLACE, SIDES, WIDE, add_column, l1_logistic
-from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, kernel, read
+from neartag.comparators.fastxml.logistic_kernels import (
+    COLUMNS,
+    COSTS,
+    PLACE,
+    SIDES,
+    WIDE,
+    add_column,
+    count_plus,
+    l1_logistic,
+)
+from neartag.comparators.fastxml.ndcg_kernels import LABELS, LIST, label_shares, part_by_ndcg, same_labels
+from neartag.core.jit import COUNT, FLOAT, ID, IDS, kernel
 from neartag.linalg.random_kernels import STATE, WORD, next_word
 
-FEATURES = types.Tuple(COLUMNS)  # the feature rows as CSR
-# The label rows' indptr and indices, each point's 1 / (its best DCG), and what each rank counts.
-LABELS = types.Tuple((POINTER, IDS, read(WIDE), read(WIDE)))
+FEATURES = COLUMNS  # the feature rows as CSR: indptr, indices, data
 # Room for a node's columns: the features touched, by feature its bounds and its place; then the features kept, rising,
 # and these columns as CSC.
 ROOM = types.Tuple((ID[::1], WIDE[:, ::1], COUNT[::1], ID[::1], COUNT[::1], PLACE[::1], FLOAT[::1]))
-LIST = types.Tuple((ID[::1], FLOAT[::1]))
 # Each node's first child; indptr, indices and data of the nodes' weights, then of their label shares.
 TREE = types.Tuple((ID[::1], COUNT[::1], ID[::1], FLOAT[::1], COUNT[::1], ID[::1], FLOAT[::1]))
 
-# The sides of a node have converged when a round adds no larger share of the objective.
-_NDCG_TOLERANCE, _NDCG_ROUNDS = 1e-4, 100
 # A separator has converged at liblinear's own tolerance; nearly all do in ten steps, and on dense rows, where hundreds
 # would be needed, more of them changed predictions by less than another seed does.
 _TOLERANCE, _STEPS = 0.01, 10
 
 
-@kernel(WIDE(LABELS, IDS, WIDE, read(WIDE), ID[::1], types.int8[::1]))
-def part_by_ndcg(y, points, weight, offset, place, sides):
-    """Move the points (m,) to the sides (m,), ±1, whose ranking suits their labels best; returns the objective a point.
-
-    In turns: a side's ranking sorts labels by what they bring to the nDCG of its points, and each point goes where
-    weight · nDCG is larger, that of the plus side lowered by the point's `offset`. Ties stay. `place` (labels,) is −1
-    everywhere, and is left so.
-    """
-    indptr, indices, ideal, discount = y
-    m, entries, count = points.shape[0], 0, 0
-    for i in range(m):
-        entries += indptr[points[i] + 1] - indptr[points[i]]
-    known = np.empty(min(entries, place.shape[0]), np.int32)
-    for i in range(m):
-        for p in range(indptr[points[i]], indptr[points[i] + 1]):
-            if place[indices[p]] < 0:
-                place[indices[p]] = 0
-                known[count] = indices[p]
-                count += 1
-    known = np.sort(known[:count])  # so that of equal labels the more frequent comes first
-    for label in range(count):
-        place[known[label]] = label
-    begin, own = np.zeros(m + 1, np.int64), np.empty(entries, np.uint32)
-    for i in range(m):
-        begin[i + 1] = begin[i]
-        for p in range(indptr[points[i]], indptr[points[i] + 1]):
-            own[begin[i + 1]] = place[indices[p]]
-            begin[i + 1] += 1
-    for label in range(count):
-        place[known[label]] = -1
-    plus, minus = np.empty(count), np.empty(count)
-    before, total = -np.inf, 0.0
-    for _ in range(_NDCG_ROUNDS):
-        plus[:] = 0.0
-        minus[:] = 0.0
-        for i in range(m):
-            score, labels = plus if sides[i] > 0 else minus, own[begin[i] : begin[i + 1]]
-            for k in range(labels.shape[0]):
-                score[labels[k]] -= ideal[points[i]]
-        best_plus, best_minus = np.argsort(plus, kind="mergesort"), np.argsort(minus, kind="mergesort")
-        for rank in range(count):
-            plus[best_plus[rank]] = discount[rank]
-            minus[best_minus[rank]] = discount[rank]
-        total = 0.0
-        for i in range(m):
-            gain, other, labels = 0.0, 0.0, own[begin[i] : begin[i + 1]]
-            for k in range(labels.shape[0]):
-                gain += plus[labels[k]]
-                other += minus[labels[k]]
-            gain = weight * ideal[points[i]] * gain - offset[i]
-            other = weight * ideal[points[i]] * other
-            if gain != other:
-                sides[i] = 1 if gain > other else -1
-            total += max(gain, other)
-        if total - before <= _NDCG_TOLERANCE * abs(total):
-            break
-        before = total
-    return total / m
-
-
-@kernel(COUNT(FEATURES, IDS, SIDES, WIDE, WIDE, ROOM))
-def gather_columns(x, points, sides, cost_plus, cost_minus, room):
+@kernel(COUNT(FEATURES, IDS, SIDES, COSTS, ROOM))
+def gather_columns(x, points, sides, costs, room):
     """Put the points' columns as CSC into the room given, those of zero weight left out; returns how many columns.
 
     A column's slope at any w lies between what it is with every point of one side wrong and of the other side right; if
@@ -100,7 +45,7 @@ def gather_columns(x, points, sides, cost_plus, cost_minus, room):
     for i in range(points.shape[0]):
         first, last = indptr[points[i]], indptr[points[i] + 1]
         own, entries = indices[first:last], data[first:last]
-        cost = cost_plus if sides[i] > 0 else cost_minus
+        cost = costs[0] if sides[i] > 0 else costs[1]
         for k in range(own.shape[0]):
             feature = own[k]
             if place[feature] == 0:
@@ -135,14 +80,6 @@ def gather_columns(x, points, sides, cost_plus, cost_minus, room):
     return width
 
 
-@kernel(COUNT(SIDES))
-def _on_plus(sides):
-    count = 0
-    for i in range(sides.shape[0]):
-        count += sides[i] > 0
-    return count
-
-
 @kernel(COUNT(FEATURES, LABELS, IDS, WIDE, WIDE, COUNT, ID[::1], ROOM, STATE, WIDE[::1], types.int8[::1]))
 def split(x, y, points, cost, weight, rounds, place, room, random, weights, sides):
     """Learn a node: its weights over the room's features and, by them, each point's side; returns how many features.
@@ -155,70 +92,29 @@ def split(x, y, points, cost, weight, rounds, place, room, random, weights, side
         sides[i] = 1 if next_word(random) >> np.uint64(63) else -1
     for _ in range(rounds):
         part_by_ndcg(y, points, weight, offset, place, sides)
-        plus = _on_plus(sides)
+        plus = count_plus(sides)
         if plus == 0 or plus == m:
             return 0
         # Both sides weigh the same in all, or the larger one would get every point where they are hard to tell apart.
-        cost_plus, cost_minus = cost * m / plus, cost * m / (m - plus)
-        width = gather_columns(x, points, sides, cost_plus, cost_minus, room)
+        costs = cost * m / plus, cost * m / (m - plus)
+        width = gather_columns(x, points, sides, costs, room)
         _, _, _, _, pointer, rows, values = room
-        found = weights[:width]
-        l1_logistic(pointer, rows, values, sides, cost_plus, cost_minus, _TOLERANCE, _STEPS, found, reach, random)
+        columns, found = (pointer, rows, values), weights[:width]
+        l1_logistic(columns, sides, costs, _TOLERANCE, _STEPS, found, reach, random)
         # Points go where the weights as they are stored will lead them, to the last bit.
         reach[:] = 0.0
         for j in range(width):
             found[j] = np.float32(found[j])
             if found[j] != 0.0:
-                add_column(pointer, rows, values, j, found[j], reach)
+                add_column(columns, j, found[j], reach)
         for i in range(m):
             sides[i] = 1 if reach[i] > 0.0 else -1
             both = np.log1p(np.exp(-abs(reach[i])))
-            offset[i] = cost_plus * (max(0.0, -reach[i]) + both) - cost_minus * (max(0.0, reach[i]) + both)
-        plus = _on_plus(sides)
+            offset[i] = costs[0] * (max(0.0, -reach[i]) + both) - costs[1] * (max(0.0, reach[i]) + both)
+        plus = count_plus(sides)
         if plus == 0 or plus == m:
             return 0
     return width
-
-
-@kernel(types.boolean(POINTER, IDS, IDS))
-def alike(indptr, indices, points):
-    """Say whether all points have the same labels: parting them could not change what is predicted."""
-    wanted = indices[indptr[points[0]] : indptr[points[0] + 1]]
-    for i in range(1, points.shape[0]):
-        own = indices[indptr[points[i]] : indptr[points[i] + 1]]
-        if own.shape[0] != wanted.shape[0]:
-            return False
-        for k in range(own.shape[0]):
-            if own[k] != wanted[k]:
-                return False
-    return True
-
-
-@kernel(LIST(POINTER, IDS, IDS, COUNT, ID[::1]))
-def label_shares(indptr, indices, points, most, place):
-    """Return the `most` commonest labels of the points in rising order, and the share of the points that has each.
-
-    `place` (labels,) is −1 everywhere, and is left so.
-    """
-    entries, count = 0, 0
-    for i in range(points.shape[0]):
-        entries += indptr[points[i] + 1] - indptr[points[i]]
-    touched = np.empty(min(entries, place.shape[0]), np.int32)
-    for i in range(points.shape[0]):
-        for p in range(indptr[points[i]], indptr[points[i] + 1]):
-            if place[indices[p]] < 0:
-                place[indices[p]] = 0
-                touched[count] = indices[p]
-                count += 1
-            place[indices[p]] += 1
-    labels, shares = np.sort(touched[:count]), np.empty(count, np.float32)
-    for slot in range(count):
-        shares[slot] = place[labels[slot]] / points.shape[0]
-        place[labels[slot]] = -1
-    if count > most:
-        kept = np.sort(np.argsort(-shares, kind="mergesort")[:most])
-        labels, shares = labels[kept], shares[kept]
-    return labels, shares
 
 
 @kernel(types.void(SIDES, ID[::1]))
@@ -276,7 +172,7 @@ def grow_tree(x, y, columns, cost, weight, rounds, max_leaf, labels_per_leaf, se
     while node < nodes:
         own = points[first[node] : last[node]]
         m, width, w_used, s_used = own.shape[0], 0, w_indptr[node], s_indptr[node]
-        if m > max_leaf and not alike(y_indptr, y_indices, own):
+        if m > max_leaf and not same_labels(y_indptr, y_indices, own):
             width = split(x, y, own, cost, weight, rounds, place, room, random, weights, sides[:m])
         if width > 0:
             w_list = _with_room(w_list, w_used, width)
@@ -285,7 +181,7 @@ def grow_tree(x, y, columns, cost, weight, rounds, max_leaf, labels_per_leaf, se
                     w_list[0][w_used], w_list[1][w_used] = features[j], weights[j]
                     w_used += 1
             _part(sides[:m], own)
-            middle = last[node] - _on_plus(sides[:m])
+            middle = last[node] - count_plus(sides[:m])
             child[node] = nodes
             first[nodes], last[nodes] = first[node], middle
             first[nodes + 1], last[nodes + 1] = middle, last[node]

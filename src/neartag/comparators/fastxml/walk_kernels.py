@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, kernel, read
+from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, POINTER, kernel, read
 
 LEAVES = read(ID, 2)
 
 
-@kernel(types.void(*SPARSE, IDS, *SPARSE, COUNT, IDS, ID[:, ::1], COUNT, COUNT))
-def find_leaves(indptr, indices, data, child, w_indptr, w_indices, w_data, columns, roots, out, start, stop):
+@kernel(types.void(CSR, IDS, CSR, COUNT, IDS, ID[:, ::1], COUNT, COUNT))
+def find_leaves(rows, child, weights, columns, roots, out, start, stop):
     """out[i, t] = the leaf of tree t that row i comes to: from each node to its first child, or the next if ⟨w, x⟩ > 0.
 
     Sums are made in the order of training, so that training points come to the leaves that they were counted in.
     """
+    (indptr, indices, data), (w_indptr, w_indices, w_data) = rows, weights
     row = np.zeros(columns, np.float32)
     for i in range(start, stop):
         for p in range(indptr[i], indptr[i + 1]):
@@ -32,9 +33,10 @@ def find_leaves(indptr, indices, data, child, w_indptr, w_indices, w_data, colum
             row[indices[p]] = 0.0
 
 
-@kernel(types.void(LEAVES, *SPARSE, COUNT, COUNT[::1], COUNT, COUNT))
-def count_labels(leaves, indptr, indices, data, labels, out, start, stop):
+@kernel(types.void(LEAVES, CSR, COUNT, COUNT[::1], COUNT, COUNT))
+def count_labels(leaves, shares, labels, out, start, stop):
     """out[i] = how many labels the leaves of row i have together; each leaf's are a row of a CSR matrix."""
+    indptr, indices, _ = shares
     seen = np.full(labels, -1, np.int64)
     for i in range(start, stop):
         count = 0
@@ -46,9 +48,10 @@ def count_labels(leaves, indptr, indices, data, labels, out, start, stop):
         out[i] = count
 
 
-@kernel(types.void(LEAVES, *SPARSE, COUNT, POINTER, ID[::1], FLOAT[::1], COUNT, COUNT))
-def mean_shares(leaves, indptr, indices, data, labels, pointer, ids, values, start, stop):
+@kernel(types.void(LEAVES, CSR, COUNT, POINTER, ID[::1], FLOAT[::1], COUNT, COUNT))
+def mean_shares(leaves, shares, labels, pointer, ids, values, start, stop):
     """Fill CSR rows (pointer, ids, values) with the means over each row's leaves of shares above 0, labels rising."""
+    indptr, indices, data = shares
     total = np.zeros(labels, np.float32)
     for i in range(start, stop):
         position = pointer[i]

@@ -9,19 +9,20 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, IDS, POINTER, SPARSE, kernel, read
+from neartag.core.jit import COUNT, CSR, FLOAT, IDS, POINTER, kernel, read
 
 HITS = read(types.boolean)
 SHARES = read(types.float64)
 
 
-@kernel(types.void(*SPARSE, *SPARSE, POINTER, IDS, COUNT, FLOAT[::1], COUNT, COUNT))
-def pattern_products(indptr, indices, data, t_indptr, t_indices, t_data, p_indptr, p_indices, width, out, start, stop):
+@kernel(types.void(CSR, CSR, POINTER, IDS, COUNT, FLOAT[::1], COUNT, COUNT))
+def pattern_products(rows, table, p_indptr, p_indices, width, out, start, stop):
     """out[q] = ⟨rows[i], table[p_indices[q]]⟩ for each entry q of a pattern's rows; rows and table in sorted CSR.
 
     A table's row is gone through, or searched for each of the point's features, whichever takes fewer steps: a point
     then costs its features times its labels, whatever the table holds. Either way terms are summed in the same order.
     """
+    (indptr, indices, data), (t_indptr, t_indices, t_data) = rows, table
     spread = np.zeros(width, np.float32)
     for i in range(start, stop):
         first, last = indptr[i], indptr[i + 1]

@@ -39,7 +39,7 @@ class LabelScorer:
         sparse_rows = csr_arrays(csr_matrix(rows))
         indptr, indices, _ = csr_arrays(pattern)
         out = np.empty(len(indices), np.float32)
-        arrays = (*sparse_rows, *csr_arrays(self.table), indptr, indices, self.table.shape[1], out)
+        arrays = (sparse_rows, csr_arrays(self.table), indptr, indices, self.table.shape[1], out)
         run_ranges(kernels.pattern_products, len(indptr) - 1, threads, *arrays, work=indptr)
         lengths = np.diff(indptr)
         out += np.repeat(mass(rows), lengths) * self.slope[indices]

@@ -71,12 +71,13 @@ def fit_embedding(
     random = np.random.default_rng(settings["random_state"])
     V, W = start_embedding(d, labels, settings, random)
     summed = settings["steps"] == "adagrad"
-    squares = [np.zeros(count if summed else 0, np.float32) for count in (d, labels)]
+    squares = tuple(np.zeros(count if summed else 0, np.float32) for count in (d, labels))
     most = settings["max_draws"]
     draws = max(1, min(labels - 1, MAX_DRAWS if most == "auto" else most))
+    bounds = draws, np.float32(settings["margin"]), np.float32(settings["max_norm"])
     y_indptr, y_indices, _ = csr_arrays(Y)
     owners = np.repeat(np.arange(rows.shape[0], dtype=np.int32), np.diff(y_indptr))  # the point of each pair
-    features, weights = kernel_rows(rows), rank_weights(labels)
+    points, weights = kernel_rows(rows), rank_weights(labels)
     marked, words = np.full(labels, -1, np.int32), random.integers(2**63, size=1).astype(np.uint64)
     pairs, total = len(owners), max(1, len(owners) * settings["epochs"])
     losses = []
@@ -87,11 +88,11 @@ def fit_embedding(
             for first in range(0, pairs, pairs_at_once):
                 part = order[first : first + pairs_at_once]
                 done = epoch * pairs + first
-                rate, last = (settings["learning_rate"] * (1 - at / total) for at in (done, done + len(part)))
-                bounds = draws, settings["margin"], settings["max_norm"], rate, last
-                loss, _ = warp_steps(
-                    *features, owners, y_indptr, y_indices, part, weights, *bounds, V, W, *squares, marked, words
+                first_rate, last_rate = (
+                    np.float32(settings["learning_rate"] * (1 - at / total)) for at in (done, done + len(part))
                 )
+                state = (first_rate, last_rate), (V, W), squares, marked, words
+                loss, _ = warp_steps(points, (owners, y_indptr, y_indices), part, weights, bounds, *state)
                 lost += loss * len(part)
                 progress.advance(len(part), f"loss {loss:.3g}")
             losses.append(lost / max(1, pairs))
