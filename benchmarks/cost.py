@@ -29,6 +29,7 @@ from neartag.core.errors import DataError
 from neartag.core.threads import available_cores, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
 from neartag.linalg import cholesky as factor
+from neartag.linalg import conjugate_gradients
 from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.products import matmul_rows
 from neartag.linalg.rows import as_rows, compact, normalise, select_columns, used_columns
@@ -153,7 +154,7 @@ def solving(d: int, dim: int) -> Cost:
 
 def gradient_pieces(dim: int) -> int:
     """Pieces that conjugate gradients cut the columns into."""
-    return max(1, min(threads.MAX_PIECES, dim // admm.CG_COLUMNS))
+    return max(1, min(threads.MAX_PIECES, dim // conjugate_gradients.MIN_COLUMNS))
 
 
 def gradient_products(entries: int, dim: int) -> Cost:
@@ -415,8 +416,11 @@ class Steps:
             return getattr(rows, "nnz", 0) * getattr(block, "shape", (0,))[-1]
 
         def run():
-            with watch(admm, "gram", "cholesky", "cholesky_solve", "matmul", note=multiplied) as calls:
-                return admm.admm(X, Z, l2=l2, threads=self.cores), calls
+            with (
+                watch(admm, "gram", "cholesky", "cholesky_solve") as calls,
+                watch(conjugate_gradients, "matmul", note=multiplied) as products,
+            ):
+                return admm.admm(X, Z, l2=l2, threads=self.cores), calls | products
 
         seconds, (found, calls) = best(run)
         solver = self.facts["solver"] = admm.cheapest_solver(X, dim)

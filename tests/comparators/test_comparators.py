@@ -18,7 +18,7 @@ from neartag.comparators.shared.rows import prepare_rows
 from neartag.comparators.shared.scores import to_unit_interval, top_columns
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.memory import in_use
-from neartag.core.parameters import checked, defaults
+from neartag.core.parameters import check_settings, defaults
 from neartag.methods import registry
 
 METHODS = registry.METHODS.builtin()
@@ -167,7 +167,7 @@ def test_no_training_point_has_a_label(name):
 @pytest.mark.parametrize("method", OTHERS)
 def test_presets_are_settings_that_the_method_has(method):
     for name, settings in METHODS[method].presets.items():
-        checked(settings, METHODS[method].parameters, method)
+        check_settings(settings, METHODS[method].parameters, method)
         assert presets.get(name, method) == settings
 
 

@@ -10,7 +10,7 @@ import pytest
 from cli_helpers import fail, invoke, succeed
 from neartag import presets, store
 from neartag.core.errors import DataError, ParameterError
-from neartag.core.parameters import checked
+from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.data import formats, synthetic
 from neartag.methods import registry, tune
@@ -193,7 +193,7 @@ class TestPlan:
         for name, values in {**training, **prediction}.items():
             assert len(set(values)) == len(values) >= 1
             for value in values:
-                checked({name: value}, method.parameters, method.name)
+                check_settings({name: value}, method.parameters, method.name)
         grids.default_grid(method, points).training.clear()
         assert grids.default_grid(method, points).training == training
 

@@ -179,7 +179,7 @@ def stored_bytes(model: Any) -> int:
     """Return the size of a model's folder."""
     import tempfile
 
-    from neartag.cli.train import disk_bytes
+    from neartag.cli.model_folder import disk_bytes
     from neartag.storage import store
 
     with tempfile.TemporaryDirectory(prefix="neartag-") as folder:

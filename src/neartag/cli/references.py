@@ -93,13 +93,15 @@ def plain_ridge(X: csr_matrix, Y: csr_matrix, X_test: csr_matrix, k: int, l2: fl
 
     from neartag.comparators.shared.ridge import ridge
     from neartag.comparators.shared.scores import top_columns
-    from neartag.core.frequent_labels import ranked
+    from neartag.core.frequent_labels import rank_by_frequency
     from neartag.core.threads import resolve_jobs
     from neartag.linalg.products import matmul
     from neartag.linalg.rows import as_rows
 
     threads = resolve_jobs(-1)
-    seen = ranked(np.bincount(Y.indices, minlength=Y.shape[1]))  # of equal scores the more frequent label is first
+    seen = rank_by_frequency(
+        np.bincount(Y.indices, minlength=Y.shape[1])
+    )  # of equal scores the more frequent label is first
     weights = ridge(as_rows(X), Y[:, seen].toarray(), l2, threads)  # (d, seen)
     columns, _ = top_columns(matmul(as_rows(X_test), weights, threads), min(k, len(seen)), threads)
     labels = np.full((X_test.shape[0], k), -1)

@@ -141,14 +141,14 @@ class Reading:
         return Fields(self.text, labels, self.id, self.vector, self.separator)
 
     @property
-    def named(self) -> bool:
-        """Whether the options leave no doubt that documents are meant."""
-        return self.kind is not None or self.text != "text" or bool(self.labels) or self.uses_vectors
+    def part(self) -> str:
+        """The part of documents to learn from: "vector" where the options say where vectors are, else "text"."""
+        return "text" if self.vector is None and self.vectors is None else "vector"
 
     @property
-    def uses_vectors(self) -> bool:
-        """Whether documents come with vectors of their own."""
-        return self.vector is not None or self.vectors is not None
+    def named(self) -> bool:
+        """Whether the options leave no doubt that documents are meant."""
+        return self.kind is not None or self.text != "text" or bool(self.labels) or self.part != "text"
 
     @property
     def skipped(self) -> dict[str, Any]:

@@ -64,7 +64,6 @@ class Method:
     scales : whether it trains on large data sets, so that others name it where they cannot.
     explains : whether its models name the training points that voted, so that their texts are worth keeping.
     unit_rows : whether training scales rows to unit length, so that a caller may do it before, in place.
-    holds_out : whether `fit(held_out=True)` keeps answers to held-out points, from which scores are calibrated.
     updates : the module that adds points to a model and forgets them; None: they cannot be.
     inspection : "module:function" that returns what more `neartag inspect` tells of a model; None: nothing.
     """
@@ -87,7 +86,6 @@ class Method:
     scales: bool = False
     explains: bool = False
     unit_rows: bool = False
-    holds_out: bool = False
     updates: str | None = None
     inspection: str | None = None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import DataError, ParameterError
-from neartag.core.parameters import checked
+from neartag.core.parameters import check_settings
 from neartag.methods import registry
 from neartag.methods.registry import DEFAULT_METHOD
 
@@ -169,6 +169,6 @@ def _read(path: Path, method: str) -> dict[str, Any]:
     if whose != method:
         raise ParameterError(f"preset {path} is one of {whose}, not of {method}: give --method {whose}")
     try:
-        return checked(found["settings"], registry.get(method).parameters, method)
+        return check_settings(found["settings"], registry.get(method).parameters, method)
     except ParameterError as error:
         raise ParameterError(f"preset {path}: {error}") from error

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from neartag.core.errors import ParameterError
 from neartag.core.method import Choices, Method, Settings
-from neartag.core.parameters import checked
+from neartag.core.parameters import check_settings
 
 # From so many points on, what a method has for many points is tried too.
 MANY_POINTS = 20_000
@@ -40,7 +40,7 @@ def choose_grid(method: Method, points: int, fixed: Mapping[str, Any], tried: Ma
             raise ParameterError(f"{name} is both fixed and to be tried: leave one of the two out")
         if not values:
             raise ParameterError(f"{name} is to be tried, but no value of it was given")
-        plain = (checked({name: value}, method.parameters, method.name)[name] for value in values)
+        plain = (check_settings({name: value}, method.parameters, method.name)[name] for value in values)
         choices[name] = list(dict.fromkeys(plain))
     left = {name: values for name, values in choices.items() if name not in fixed}
     if not left:

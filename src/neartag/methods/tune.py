@@ -17,7 +17,7 @@ import numpy as np
 
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.method import Settings
-from neartag.core.parameters import MACHINE, checked
+from neartag.core.parameters import MACHINE, check_settings
 from neartag.core.progress import Progress
 from neartag.linalg.validation import check_training
 from neartag.methods import registry
@@ -106,7 +106,7 @@ def tune(
         raise DataError(
             f"there are {X.shape[0]} points, too few to choose settings on: at least {MIN_POINTS} are needed"
         )
-    fixed = checked(dict(fixed or {}), chosen.parameters, chosen.name)
+    fixed = check_settings(dict(fixed or {}), chosen.parameters, chosen.name)
     grid = choose_grid(chosen, int(X.shape[0]), fixed, tried or {})
     always = {"random_state": random_state, "n_jobs": n_jobs, "max_memory": max_memory, **fixed}
     rest, held = hold_out(X.shape[0], random_state)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neartag.linalg.packing import check_rows, count, get_rows, put_rows, require
+from neartag.linalg.packing import check_rows, get_rows, put_rows, read_count, require
 from neartag.rerank.fusion import Mixture, terms
 from neartag.rerank.label_centroids import Means
 from neartag.rerank.rankers import Rankers
@@ -47,7 +47,7 @@ def from_arrays(settings: dict[str, Any], arrays: dict[str, np.ndarray], d: int,
     read["rankers"].by_feature = by_feature
     mixtures = {name: _mixture(arrays, name, parts) for name, parts in _MIXTURES.items()}
     means = Means(get_rows(arrays, "means"), lengths)
-    size = min(count(settings, "size"), labels)
+    size = min(read_count(settings, "size"), labels)
     return Refinement(size, means, read["rankers"], **mixtures, usual=usual, later=read.get("later"))
 
 

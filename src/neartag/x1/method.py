@@ -63,7 +63,6 @@ METHOD = Method(
     scales=True,
     explains=True,
     unit_rows=True,
-    holds_out=True,
     updates="neartag.x1.update",
     inspection="neartag.x1.inspection:describe",
 )

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.core.frequent_labels import by_frequency, most_frequent
+from neartag.core.frequent_labels import frequency_scores, most_frequent
 from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.linalg import csr
 from neartag.linalg.packing import get_rows, put_rows
@@ -193,7 +193,7 @@ class X1Model:
                 blocks.append(_as_csr(*self.voters(batch, threads), self.n_points) @ labels)  # (batch, L)
             unheard = np.flatnonzero(np.diff(blocks[-1].indptr) == 0)
             if len(unheard):
-                blocks[-1] = blocks[-1] + by_frequency(self.frequency, self.n_points, unheard, batch.shape[0])
+                blocks[-1] = blocks[-1] + frequency_scores(self.frequency, self.n_points, unheard, batch.shape[0])
         scores = csr_matrix(sparse.vstack(blocks, format="csr"))
         scores.sort_indices()
         np.minimum(scores.data, 1.0, out=scores.data)

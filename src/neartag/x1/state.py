@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from neartag.linalg.packing import check_pointers, check_rows, count, require, width_of, within
+from neartag.linalg.packing import check_pointers, check_rows, read_count, require, width_of, within
 from neartag.x1.settings import X1Settings
 
 
@@ -18,7 +18,7 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
     given = X1Settings.from_parameters(settings["parameters"])
     for name in ("vote_neighbours", "feature_share"):
         require(not isinstance(given.value(name), str), f"{name} was not settled in training")
-    n_features, n_labels, n_learners = (count(settings, name) for name in ("n_features", "n_labels", "n_learners"))
+    n_features, n_labels, n_learners = (read_count(settings, name) for name in ("n_features", "n_labels", "n_learners"))
     labels = parts["labels"]
     n = len(labels["indptr"]) - 1
     check_pointers("labels", labels["indptr"], labels["indices"], n_labels)

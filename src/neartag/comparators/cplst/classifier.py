@@ -18,10 +18,10 @@ from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
 from neartag.core.threads import run_pieces
 from neartag.linalg.cholesky import cholesky
+from neartag.linalg.conjugate_gradients import SMALLEST_L2
 from neartag.linalg.packing import require
 from neartag.linalg.products import gram, matmul, matmul_rows
 from neartag.linalg.rows import Rows, transpose
-from neartag.x1.regression import SMALLEST_L2
 
 # Labels worked on at once, at least.
 COLUMNS = 64

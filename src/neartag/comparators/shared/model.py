@@ -22,11 +22,11 @@ from neartag.comparators.shared.rows import prepare_rows
 from neartag.comparators.shared.scores import row_maxima, top_columns
 from neartag.core import memory
 from neartag.core.errors import ParameterError
-from neartag.core.frequent_labels import by_frequency, most_frequent, ranked
+from neartag.core.frequent_labels import frequency_scores, most_frequent, rank_by_frequency
 from neartag.core.method import Method
-from neartag.core.parameters import MACHINE, checked, defaults
+from neartag.core.parameters import MACHINE, check_settings, defaults
 from neartag.core.threads import resolve_jobs, single_threaded_blas
-from neartag.linalg.packing import count, put_rows, require
+from neartag.linalg.packing import put_rows, read_count, require
 from neartag.linalg.rows import Rows
 from neartag.linalg.validation import check_count, check_features
 
@@ -48,7 +48,7 @@ class FitInfo:
     @cached_property
     def seen(self) -> np.ndarray:
         """The labels that training points have, from the most frequent to the least: (seen,) int32."""
-        return ranked(self.frequency)
+        return rank_by_frequency(self.frequency)
 
     @property
     def width(self) -> int:
@@ -194,9 +194,9 @@ class ScoringModel(ABC):
     def from_state(cls: type[Model], settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> Model:
         """Return the model that `to_state` described; arrays may be memory maps."""
         table = [parameter for parameter in cls.method.parameters if parameter.name not in MACHINE]
-        known = checked({**defaults(table), **settings["parameters"]}, table, cls.kind)
+        known = check_settings({**defaults(table), **settings["parameters"]}, table, cls.kind)
         frequency = parts["labels"]["frequency"]
-        n_features, n_points, n_labels = (count(settings, name) for name in ("n_features", "n_points", "n_labels"))
+        n_features, n_points, n_labels = (read_count(settings, name) for name in ("n_features", "n_points", "n_labels"))
         fine = frequency.dtype == np.int64 and frequency.shape == (n_labels,)
         require(fine and 0 <= int(frequency.min()) <= int(frequency.max()) <= n_points, "labels are not counted")
         arrays = {part: read_part(found) for part, found in parts.items() if part != "labels"}
@@ -224,7 +224,7 @@ class ScoringModel(ABC):
             pieces = found.data, self.info.seen[found.indices], found.indptr
             block = csr_matrix(pieces, shape=(found.shape[0], self.n_labels))
             if len(unscored):
-                block = block + by_frequency(self.frequency, self.n_points, unscored, block.shape[0])
+                block = block + frequency_scores(self.frequency, self.n_points, unscored, block.shape[0])
             block.data[(block.data <= 0) | (block.data < threshold)] = 0
             block.eliminate_zeros()
             block.sort_indices()
@@ -236,11 +236,11 @@ class ScoringModel(ABC):
 
 def _refuse_too_many(need: int, rows: int) -> None:
     """Raise ParameterError where the scores of so many rows would need more bytes than the computer has."""
-    room = memory.of_computer()
+    room = memory.total()
     if room is not None and need > room:
         raise ParameterError(
-            f"the scores of all labels for {rows} rows need about {memory.in_words(need)}, and there are "
-            f"{memory.in_words(room)}: ask for fewer rows at a time, or for the best with predict_topk"
+            f"the scores of all labels for {rows} rows need about {memory.format_bytes(need)}, and there are "
+            f"{memory.format_bytes(room)}: ask for fewer rows at a time, or for the best with predict_topk"
         )
 
 
