@@ -99,9 +99,8 @@ def plain_ridge(X: csr_matrix, Y: csr_matrix, X_test: csr_matrix, k: int, l2: fl
     from neartag.linalg.rows import as_rows
 
     threads = resolve_jobs(-1)
-    seen = rank_by_frequency(
-        np.bincount(Y.indices, minlength=Y.shape[1])
-    )  # of equal scores the more frequent label is first
+    # Of equal scores the lower column wins, and so the more frequent label.
+    seen = rank_by_frequency(np.bincount(Y.indices, minlength=Y.shape[1]))
     weights = ridge(as_rows(X), Y[:, seen].toarray(), l2, threads)  # (d, seen)
     columns, _ = top_columns(matmul(as_rows(X_test), weights, threads), min(k, len(seen)), threads)
     labels = np.full((X_test.shape[0], k), -1)
