@@ -478,7 +478,7 @@ def test_of_many_points_some_are_searched(monkeypatch):
     X, Y = normalise(as_rows(data.X)), data.Y
     monkeypatch.setattr(module, "SEARCHED", 100)
     assert len(NeighbourSearch.of(X, 0).searched) == 240, "the lists are short"
-    work = FeatureIndex.of(X).work(X, module.NEIGHBOURS + 1, PRUNE_LOOSELY)
+    work = FeatureIndex.from_rows(X).work(X, module.NEIGHBOURS + 1, PRUNE_LOOSELY)
     monkeypatch.setattr(module, "MOST_WORK", 0.7 * work)
     assert len(NeighbourSearch.of(X, 0).searched) == 168
     monkeypatch.setattr(module, "MOST_WORK", 1)

@@ -11,8 +11,7 @@ from scipy.sparse import csr_matrix
 
 from contract import problem
 from neartag.linalg.rows import as_rows, normalise
-from neartag.search import cells
-from neartag.search import inverted_index as feature_vote
+from neartag.search import inverted_index
 from neartag.search.inverted_index import AMONG, FeatureIndex, merge_ids
 from neartag.x1 import selection as held_out
 from neartag.x1 import training
@@ -33,8 +32,8 @@ def test_among_some_is_a_sorted_table_of_theirs(dense, threads):
     points, queries = unit(50, 0), unit(20, 1)
     listed = np.array([np.random.default_rng(row).permutation(50)[:12] for row in range(20)], np.int32)
     listed[:, 3] = -1
-    index = FeatureIndex.of(points.toarray() if dense else points)
-    ids, cosines = index.find(queries.toarray() if dense else queries, 5, threads, listed=listed)
+    index = FeatureIndex.from_rows(points.toarray() if dense else points)
+    ids, cosines = index.find(queries.toarray() if dense else queries, 5, threads, restrict_to=listed)
     table = (queries @ points.T).toarray()
     for row in range(20):
         there = [point for point in listed[row] if point >= 0 and table[row, point] > 0]
@@ -47,10 +46,10 @@ def test_among_some_is_a_sorted_table_of_theirs(dense, threads):
 
 def test_lists_that_name_everybody_are_a_search_everywhere():
     points, queries = unit(40, 2), unit(10, 3)
-    index = FeatureIndex.of(points)
+    index = FeatureIndex.from_rows(points)
     everybody = np.tile(np.arange(40, dtype=np.int32), (10, 1))
-    ids, cosines = index.find(queries, 6, 1, skip=0.0)
-    found, near = index.find(queries, 6, 1, listed=everybody)
+    ids, cosines = index.find(queries, 6, 1, prune=0.0)
+    found, near = index.find(queries, 6, 1, restrict_to=everybody)
     np.testing.assert_allclose(near, cosines, atol=1e-6)
     assert np.array_equal(ids, found)
 
@@ -67,29 +66,30 @@ def test_several_lists_are_united_without_repeating_anybody():
 def test_work_counts_the_entries_of_lists(dense):
     points, queries = unit(50, 4), unit(7, 5)
     lengths = np.diff(points.tocsc().indptr)
-    index = FeatureIndex.of(points.toarray() if dense else points)
-    assert index.work(queries.toarray() if dense else queries, 5, skip=0.0) == lengths[queries.indices].sum() / 7
+    index = FeatureIndex.from_rows(points.toarray() if dense else points)
+    assert index.work(queries.toarray() if dense else queries, 5, prune=0.0) == lengths[queries.indices].sum() / 7
 
 
 def test_work_leaves_out_what_the_first_look_does():
     common = np.full((1000, 1), 0.1, np.float32)  # a feature of all rows, that weighs little in any
     points = csr_matrix(np.hstack([common, np.eye(1000, dtype=np.float32)]))
-    index, query = FeatureIndex.of(points), points[:1]
-    scored_in_full = feature_vote.CANDIDATES * 3 * 2  # rows, with two entries each
-    assert index.work(query, 3, skip=0.0) == 1001
-    assert index.work(query, 3, skip=0.3) == 1 + scored_in_full
+    index, query = FeatureIndex.from_rows(points), points[:1]
+    scored_in_full = inverted_index.RESCORED_PER_NEIGHBOUR * 3 * 2  # rows, with two entries each
+    assert index.work(query, 3, prune=0.0) == 1001
+    assert index.work(query, 3, prune=0.3) == 1 + scored_in_full
 
 
 def voters(**changes) -> tuple[X1Classifier, np.ndarray]:
     data = problem()
     model = X1Classifier(**{**SMALL, "feature_share": 1.0, **changes}).fit(data.X, data.Y)
+    if changes.get("vote_search") == "cells":  # though the points are few
+        model.model_.learners = [learner.with_cells(1, min_points=50) for learner in model.model_.learners]
     ids, shares = model.model_.neighbours(data.X_new)
     return model, np.where(shares > 0, ids, -1)
 
 
 @pytest.mark.parametrize("changes", [{}, {"n_learners": 2, "n_clusters": 2}, {"vote_search": "cells"}])
-def test_who_votes_by_features_is_near_by_embedding_too(changes, monkeypatch):
-    monkeypatch.setattr(cells, "FEWEST", 50)
+def test_who_votes_by_features_is_near_by_embedding_too(changes):
     model, ids = voters(feature_search="near", **changes)
     parted = model.model_.learners[0].clusters[0].cells is not None
     assert parted == ("vote_search" in changes)

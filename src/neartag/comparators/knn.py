@@ -26,8 +26,8 @@ from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array
 from neartag.core.progress import Progress
 from neartag.linalg import csr
-from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.rows import Rows, matmul, normalise, transpose
+from neartag.search import topk_kernels
 from neartag.search.exact import nearest
 from neartag.search.inverted_index import FeatureIndex
 
@@ -46,7 +46,7 @@ class KNNModel(ScoringModel):
     @cached_property
     def index(self) -> FeatureIndex:
         """The rows at unit length, ready to be searched by cosine."""
-        return FeatureIndex.of(normalise(self.rows))
+        return FeatureIndex.from_rows(normalise(self.rows))
 
     @cached_property
     def half_squares(self) -> np.ndarray:
@@ -84,7 +84,7 @@ class KNNModel(ScoringModel):
             for first in range(0, m, QUERIES):
                 part = slice(first, first + QUERIES)
                 reach = matmul(rows[part], columns, threads) - self.half_squares[begin : begin + POINTS]
-                search_kernels.row_top(reach, begin, ids[part], found[part], 0, len(reach))
+                topk_kernels.row_top(reach, begin, ids[part], found[part], 0, len(reach))
         return ids, found
 
     def state(self) -> State:

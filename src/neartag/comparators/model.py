@@ -23,11 +23,10 @@ from neartag.core.errors import ParameterError
 from neartag.core.frequent_labels import by_frequency, most_frequent, ranked
 from neartag.core.parameters import MACHINE, checked, defaults
 from neartag.core.threads import resolve_jobs, run_ranges, single_threaded_blas
-from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.packing import check_pointers, count, get_rows, put_rows, require
 from neartag.linalg.rows import DENSE_SHARE, Rows, as_rows, csr_arrays, normalise
 from neartag.linalg.validation import check_count, check_features
-from neartag.search import inverted_index_kernels as list_kernels
+from neartag.search import topk_kernels
 
 LARGEST_SCORE = np.float32(1e30)
 # Scores held at once, which bounds the rows answered at once, and those rows where there are few labels.
@@ -258,9 +257,10 @@ def best(scores: Rows, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         return ids, values
     if sparse.issparse(scores):
         rows = as_rows(scores)
-        run_ranges(list_kernels.sparse_row_top, m, threads, *csr_arrays(rows), ids, values, work=csr_arrays(rows)[0])
+        arrays = csr_arrays(rows)
+        run_ranges(topk_kernels.sparse_row_top, m, threads, arrays, ids, values, work=arrays[0])
     else:
-        run_ranges(search_kernels.row_top, m, threads, np.ascontiguousarray(scores, np.float32), 0, ids, values)
+        run_ranges(topk_kernels.row_top, m, threads, np.ascontiguousarray(scores, np.float32), 0, ids, values)
     return ids, values
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import njit, types
 
-FLOAT, ID, COUNT = types.float32, types.int32, types.int64
+FLOAT, DOUBLE, ID, COUNT = types.float32, types.float64, types.int32, types.int64
 
 
 def read(dtype: types.Type, ndim: int = 1) -> types.Array:
@@ -18,6 +18,7 @@ def read(dtype: types.Type, ndim: int = 1) -> types.Array:
 # The three arrays of a CSR matrix, and a dense matrix.
 POINTER, IDS, VALUES, MATRIX = read(COUNT), read(ID), read(FLOAT), read(FLOAT, 2)
 SPARSE = (POINTER, IDS, VALUES)
+CSR = types.Tuple(SPARSE)  # the three as one argument
 
 
 def kernel(signature: Any, *, fastmath: bool | set[str] = False) -> Callable[[Callable[..., Any]], Any]:

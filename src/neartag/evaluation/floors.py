@@ -15,8 +15,8 @@ from neartag.core import frequent_labels as frequent
 from neartag.core.errors import ParameterError
 from neartag.evaluation.matches import frequencies
 from neartag.linalg.rows import Rows, as_rows, csr_arrays, matmul, normalise, transpose
-from neartag.search import inverted_index_kernels as list_kernels
 from neartag.search import vote_kernels
+from neartag.search.inverted_index import FeatureIndex
 
 BLOCK_ROWS = 512  # test points at a time: bounds the similarities or scores held at once
 CG_TOLERANCE = 1e-3  # relative residual; a hundredth of it moves P@k on the Debian corpus by 0.03 points at most
@@ -42,12 +42,12 @@ def knn_cosine(
     _check_positive(k=k, **{f"neighbours[{i}]": count for i, count in enumerate(neighbours)})
     _check_shapes(X_train, Y_train, X_test)
     frequency = frequencies(Y_train)
-    postings = transpose(normalise(as_rows(X_train)))  # (d, n_train)
+    index = FeatureIndex(transpose(normalise(as_rows(X_train))))
     test = normalise(as_rows(X_test))
     answers = {(count, vote): np.full((test.shape[0], k), -1, dtype=np.int64) for count in neighbours for vote in VOTES}
     for start in range(0, test.shape[0], BLOCK_ROWS):
         rows = slice(start, min(start + BLOCK_ROWS, test.shape[0]))
-        nearest, cosines = _nearest(test[rows], postings, max(neighbours))
+        nearest, cosines = index.find(test[rows], max(neighbours), prune=0.0)
         for (count, vote), answer in answers.items():
             voters, weights = nearest[:, :count], cosines[:, :count]
             answer[rows] = _voted(Y_train, frequency, voters, weights > 0 if vote == "uniform" else weights, k)
@@ -104,24 +104,12 @@ def _solve_normal_equations(X: Rows, transposed: Rows, target: np.ndarray, l2: f
     return weights
 
 
-def _nearest(queries: Rows, postings: csr_matrix, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the training rows with the largest cosines to each query, and the cosines: (m, count), nearest first."""
-    (d, n), m = postings.shape, queries.shape[0]
-    ids = np.empty((m, count), np.int32)
-    cosines = np.empty((m, count), np.float32)
-    scratch = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
-    matrices = *csr_arrays(queries), *csr_arrays(postings), *csr_arrays(transpose(postings))
-    list_kernels.sparse_top(*matrices, 0.0, count, *scratch, ids, cosines, 0, m)
-    return ids, cosines
-
-
 def _voted(Y: csr_matrix, frequency: np.ndarray, voters: np.ndarray, weights: np.ndarray, k: int) -> np.ndarray:
     """Return the k labels with the largest sums of their voters' weights, (m, k), -1 where there are fewer."""
     best = np.empty((len(voters), k), np.int32)
-    indptr, indices, _ = csr_arrays(Y)
-    arguments = np.ascontiguousarray(voters), np.ascontiguousarray(weights, np.float64), frequency
+    votes = np.ascontiguousarray(voters), np.ascontiguousarray(weights, np.float64)
     scratch = np.zeros(Y.shape[1]), np.empty(Y.shape[1], np.int32)
-    vote_kernels.vote_top(indptr, indices, *arguments, *scratch, best, np.empty(best.shape), 0, len(best))
+    vote_kernels.vote_top(csr_arrays(Y), votes, frequency, scratch, best, np.empty(best.shape), 0, len(best))
     return best
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel
-from neartag.linalg.topk_kernels import embed_row
+from neartag.linalg.product_kernels import row_times_dense
 
 
 @kernel(types.void(POINTER, IDS, VALUES, MATRIX, FLOAT[:, ::1], types.int64, types.int64))
 def sparse_times_dense(indptr, indices, data, dense, out, start, stop):
     """out[start:stop] = S[start:stop] @ dense, S in CSR."""
     for i in range(start, stop):
-        embed_row(indptr, indices, data, i, dense, out[i])
+        row_times_dense(indptr, indices, data, i, dense, out[i])
 
 
 @kernel(types.void(POINTER, IDS, VALUES, POINTER, IDS, VALUES, FLOAT[:, ::1], types.int64, types.int64))

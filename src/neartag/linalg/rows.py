@@ -17,6 +17,7 @@ from neartag.core.threads import matmul_rows, run_ranges, transpose_matmul
 from neartag.linalg import kernels
 
 Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no types
+CSRArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, indices, data
 
 # From this share of stored entries on, a cluster's rows are worked on as a dense array: BLAS on all of
 # them is then quicker than skipping zeros. Measured break-even lies between 0.1 and 0.3.
@@ -63,7 +64,7 @@ def dense(rows: Rows) -> np.ndarray:
     return np.ascontiguousarray(rows.toarray()) if sparse.issparse(rows) else rows
 
 
-def csr_arrays(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def csr_arrays(matrix: csr_matrix) -> CSRArrays:
     """Return (indptr, indices, data) in the types that the kernels are compiled for."""
     return (
         matrix.indptr.astype(np.int64, copy=False),

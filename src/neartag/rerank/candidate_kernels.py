@@ -9,8 +9,8 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, SPARSE, VALUES, kernel, read
-from neartag.linalg.topk_kernels import embed_row, first_not_below
-from neartag.search.vote_kernels import place_label
+from neartag.linalg.product_kernels import first_not_below, row_times_dense
+from neartag.search.topk_kernels import place_label
 
 DOUBLE = types.float64
 VOTERS = read(ID, 2)
@@ -170,7 +170,7 @@ def candidates(
         by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, noted[1], touched[1])
         if table.shape[0] > 0:
             by_mean = labels
-            embed_row(indptr, indices, data, i, table, third)
+            row_times_dense(indptr, indices, data, i, table, third)
         else:
             by_mean = _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, third, noted[2], touched[2])
         for p in range(own_indptr[i], own_indptr[i + 1]):  # the point leaves the sums that it is in

@@ -13,8 +13,8 @@ from neartag.linalg import csr
 from neartag.linalg.rows import Rows, csr_arrays
 from neartag.rerank import candidate_kernels
 from neartag.rerank.label_centroids import Means
-from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, SHARPNESS, FeatureIndex
-from neartag.search.weights import voter_weights
+from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
+from neartag.search.weights import FEATURE_SHARPNESS, voter_weights
 
 # Candidates from each of the three: so many for each label that a point has on average, and no fewer than that.
 PER_LABEL, FEWEST = 6, 20
@@ -124,7 +124,7 @@ class NeighbourSearch:
     @classmethod
     def of(cls, X: Rows, seed: int) -> NeighbourSearch:
         """Return the points, and which of them are searched."""
-        n, index = X.shape[0], FeatureIndex.of(X)
+        n, index = X.shape[0], FeatureIndex.from_rows(X)
         many = n
         if n > SEARCHED:
             work = index.work(X[:: max(1, n // LOOKED_AT)], NEIGHBOURS + 1, PRUNE_LOOSELY)
@@ -132,7 +132,7 @@ class NeighbourSearch:
         if many == n:
             return cls(X, np.arange(n), index)
         searched = np.sort(np.random.default_rng(seed).choice(n, many, replace=False))
-        return cls(X, searched, FeatureIndex.of(X[searched]))
+        return cls(X, searched, FeatureIndex.from_rows(X[searched]))
 
     def find(self, block: slice, threads: int) -> Lists:
         """Return the neighbours of some points and their cosines (m, count), the points themselves left out."""
@@ -181,7 +181,7 @@ def hard_negatives(
         block = slice(first, first + BLOCK)
         rows, own = X[block], Y[block]
         ids, cosines = neighbours.find(block, threads)
-        alike = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", SHARPNESS)
+        alike = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", FEATURE_SHARPNESS)
         found = generate(rows, Y, no_voters(rows.shape[0]), alike, means, size, threads, own)
         blocks.append(found.wrong(found.right(own), Y.shape[1]))
     return csr_matrix(sparse.vstack(blocks, format="csr"))

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.threads import run_ranges
 from neartag.linalg import csr
 from neartag.linalg.rows import Rows, csr_arrays, dense_if_faster, transpose
-from neartag.search import inverted_index_kernels as list_kernels
+from neartag.search import topk_kernels
 
 # Largest entries kept of a mean, and labels whose sums are made at once. More of them change no figure.
 ENTRIES, BLOCK = 100, 4096
@@ -65,7 +65,7 @@ def _largest(sums: csr_matrix, lengths: np.ndarray, threads: int) -> csr_matrix:
     places, sizes = np.empty((m, width), np.int32), np.empty((m, width), np.float32)
     # Entries are named by their places in their rows, so that sign and column can be looked up.
     named = (np.arange(len(data)) - np.repeat(indptr[:-1], np.diff(indptr))).astype(np.int32)
-    run_ranges(list_kernels.sparse_row_top, m, threads, indptr, named, np.abs(data), places, sizes, work=indptr)
+    run_ranges(topk_kernels.sparse_row_top, m, threads, (indptr, named, np.abs(data)), places, sizes, work=indptr)
     kept = (places >= 0) & (sizes > 0)
     entries = (places + indptr[:-1, None])[kept]
     counts = kept.sum(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, SPARSE, VALUES, kernel, read
-from neartag.linalg.topk_kernels import embed_row, first_not_below
+from neartag.linalg.product_kernels import first_not_below, row_times_dense
 
 # What a step of a search costs, against going through one weight, and what a search costs before its first.
 SEARCH_STEP, SEARCH_START = 2.0, 4.0
@@ -74,7 +74,7 @@ def margins_by_table(indptr, indices, data, table, bias, labels, out, start, sto
     """The same from weights (d, L) as an array."""
     score = np.empty(bias.shape[0], np.float32)
     for i in range(start, stop):
-        embed_row(indptr, indices, data, i, table, score)
+        row_times_dense(indptr, indices, data, i, table, score)
         for c in range(labels.shape[1]):
             label = labels[i, c]
             out[i, c] = bias[label] + score[label] if 0 <= label < bias.shape[0] else 0.0

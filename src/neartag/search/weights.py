@@ -8,6 +8,9 @@ from neartag.core.errors import ParameterError
 from neartag.search import vote_kernels
 
 WEIGHTS = ("similarity", "uniform")
+# Sharpness where neighbours are found by features: cosines of raw text rows are low, so a milder slope than that of
+# embeddings serves.
+FEATURE_SHARPNESS = 10.0
 
 
 def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: float = 20.0) -> np.ndarray:

@@ -18,8 +18,8 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
-from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.rows import Rows, matmul
+from neartag.search import topk_kernels
 from neartag.x1.parameters import STARTS
 
 # Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
@@ -124,7 +124,7 @@ def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.nda
         block = X[first : first + BLOCK]
         scores = matmul(block, centroids, threads) - offset  # (block, C)
         rows = scores.shape[0]
-        run_ranges(search_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
+        run_ranges(topk_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
     return nearest
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges, single_threaded_blas
-from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.rows import Rows, compact, normalise, select_columns, used_columns
-from neartag.search.cells import Cells, build_cells
+from neartag.search import topk_kernels
+from neartag.search.cells import MIN_POINTS_FOR_CELLS, Cells, build_cells
 from neartag.search.exact import nearest
 from neartag.x1.kmeans import Partition, partition, route
 from neartag.x1.label_graph import neighbour_graph
@@ -73,22 +73,22 @@ class Cluster:
         ids[lost], near[lost] = -1, -np.inf
         return self.rows_of(ids), near, np.sqrt(squares).astype(np.float32)
 
-    def celled(self, threads: int) -> Cluster:
+    def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Cluster:
         """Return the cluster with its members in cells, where these are enough for that to pay."""
-        cells, order = build_cells(self.points, threads)
+        cells, order = build_cells(self.points, threads, min_points=min_points)
         if cells is None:
             return replace(self, cells=None)
         return replace(self, members=self.members[order], points=self.points[order], cells=cells)
 
-    def joined_by(self, points: np.ndarray, members: np.ndarray, threads: int) -> Cluster:
+    def add_points(self, points: np.ndarray, members: np.ndarray, threads: int) -> Cluster:
         """Return the cluster with more members, embedded."""
-        places, cells = np.full(len(members), len(self.members)), None
+        before, cells = np.full(len(members), len(self.members)), None
         if self.cells is not None:
-            places, cells = self.cells.places(points, threads)
+            before, cells = self.cells.insertion_points(points, threads)
         return replace(
             self,
-            members=np.insert(self.members, places, members),
-            points=np.insert(self.points, places, points, axis=0),
+            members=np.insert(self.members, before, members),
+            points=np.insert(self.points, before, points, axis=0),
             cells=cells,
         )
 
@@ -132,15 +132,16 @@ class Learner:
         reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
         order = np.empty((m, count), np.int32)
         best = np.empty((m, count), np.float32)
-        run_ranges(search_kernels.row_top, m, threads, reach.reshape(m, -1), 0, order, best)
+        run_ranges(topk_kernels.row_top, m, threads, reach.reshape(m, -1), 0, order, best)
         chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
         return chosen, np.take_along_axis(near.reshape(m, -1), order, axis=1)
 
-    def celled(self, threads: int) -> Learner:
+    def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Learner:
         """Return the learner with the points of its large clusters in cells."""
-        return Learner(self.centroids, [cluster.celled(threads) for cluster in self.clusters])
+        clusters = [cluster.with_cells(threads, min_points=min_points) for cluster in self.clusters]
+        return Learner(self.centroids, clusters)
 
-    def joined_by(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:
+    def add_points(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:
         """Return the learner with more points in its clusters: unit rows X, whose numbers are `members`.
 
         Each goes where a new point would be routed, and is embedded by what the cluster has learned. Who is a member
@@ -158,7 +159,7 @@ class Learner:
                 known = select_columns(X[rows], cluster.features)
                 embedded = embed(known, cluster.weights, cluster.zero_below, threads)
                 points = embedded if distance == "euclidean" else normalise(embedded)
-                cluster = cluster.joined_by(points, members[rows].astype(np.int32), threads)
+                cluster = cluster.add_points(points, members[rows].astype(np.int32), threads)
             clusters.append(cluster)
         return Learner(self.centroids, clusters)
 

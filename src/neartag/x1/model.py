@@ -21,8 +21,8 @@ from neartag.rerank import state as refine_state
 from neartag.rerank.candidates import Voters, no_voters
 from neartag.rerank.reranker import Refinement, best
 from neartag.search.cells import Cells
-from neartag.search.inverted_index import AMONG, PRUNE, PRUNE_LOOSELY, SHARPNESS, FeatureIndex, merge_ids
-from neartag.search.weights import voter_weights
+from neartag.search.inverted_index import AMONG, PRUNE, PRUNE_LOOSELY, FeatureIndex, merge_ids
+from neartag.search.weights import FEATURE_SHARPNESS, voter_weights
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.single import SinglePoint
 from neartag.x1.state import check_state
@@ -215,7 +215,7 @@ class X1Model:
                 arrays[f"{c}.history"] = cluster.history
                 put_rows(arrays, f"{c}.weights", cluster.weights, precision)
                 if cluster.cells is not None:
-                    arrays[f"{c}.centres"], arrays[f"{c}.pointer"] = cluster.cells.centres, cluster.cells.pointer
+                    arrays[f"{c}.centres"], arrays[f"{c}.pointer"] = cluster.cells.centroids, cluster.cells.pointer
                 if cluster.features is not None:
                     arrays[f"{c}.features"] = cluster.features
             parts[f"learner-{number:03d}"] = arrays
@@ -291,7 +291,7 @@ class X1Model:
 
     def alike(self, ids: np.ndarray, cosines: np.ndarray) -> Voters:
         """Return who votes by features, from the neighbours by them and their cosines."""
-        return ids, voter_weights(cosines, self.settings["vote_weight"], SHARPNESS)
+        return ids, voter_weights(cosines, self.settings["vote_weight"], FEATURE_SHARPNESS)
 
     def together(self, near: Voters, alike: Voters) -> Voters:
         """Return all voters with their shares of the whole vote."""

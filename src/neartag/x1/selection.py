@@ -126,7 +126,7 @@ def _others(
     assert model.index is not None
     if model.settings["feature_search"] == "near":
         listed = merge_ids([ids[:, : AMONG * count] for ids, _ in lists])
-        return model.index.find(rows, count, threads, listed=np.ascontiguousarray(listed))
+        return model.index.find(rows, count, threads, restrict_to=np.ascontiguousarray(listed))
     everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)
     found, cosines = _without(*everybody, held, model.n_points)
     order = np.argsort(found < 0, axis=1, kind="stable")[:, :count]  # the others first, best first as before

@@ -50,9 +50,9 @@ def fit_model(
     what = "trying on held-out points" if again else "training"
     learners = train(rows, Y, settings, machine, progress, held, what)
     if settings["vote_search"] == "cells":
-        learners = [learner.celled(machine.jobs) for learner in learners]
+        learners = [learner.with_cells(machine.jobs) for learner in learners]
     settings["n_learners"] = len(learners)
-    index = FeatureIndex.of(rows) if settings["feature_share"] > 0 else None
+    index = FeatureIndex.from_rows(rows) if settings["feature_share"] > 0 else None
     try_near = settings["feature_search"] == "auto" and settings["refine"]
     if settings["feature_search"] == "auto":
         settings["feature_search"] = "all"
@@ -87,9 +87,9 @@ def fit_model(
             model.learners = train(rows, Y, settings, machine, progress)
         else:
             distance = settings["vote_distance"]
-            model.learners = [learner.joined_by(rows[held], held, distance, machine.jobs) for learner in learners]
+            model.learners = [learner.add_points(rows[held], held, distance, machine.jobs) for learner in learners]
         if settings["vote_search"] == "cells":
-            model.learners = [learner.celled(machine.jobs) for learner in model.learners]
+            model.learners = [learner.with_cells(machine.jobs) for learner in model.learners]
     model.learners = [rounded(learner, settings["precision"]) for learner in model.learners]
     return model, answered
 

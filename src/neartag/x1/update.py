@@ -34,7 +34,7 @@ def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
     n, m = model.n_points, rows.shape[0]
     members = np.arange(n, n + m)
     distance = model.settings["vote_distance"]
-    learners = [learner.joined_by(rows, members, distance, threads) for learner in model.learners]
+    learners = [learner.add_points(rows, members, distance, threads) for learner in model.learners]
     old = csr_matrix((model.Y.data, model.Y.indices, model.Y.indptr), shape=(n, Y.shape[1]))
     stacked = csr_matrix(sparse.vstack([old, Y.astype(np.float32)], format="csr"))
     index = None if model.index is None else _longer(model.index, rows)
@@ -130,7 +130,7 @@ def _longer(index: FeatureIndex, rows: Rows) -> FeatureIndex:
     old = csr_arrays(index.postings)
     pointer = old[0] + new.indptr
     pieces = np.empty(pointer[-1], np.float32), np.empty(pointer[-1], np.int32), pointer
-    list_kernels.append_columns(*old, *csr_arrays(new), n, *pieces)
+    list_kernels.append_columns(old, csr_arrays(new), n, *pieces)
     return FeatureIndex(csr_matrix(pieces, shape=(d, n + m)))
 
 
@@ -150,7 +150,7 @@ def _fewer(cluster: Cluster, kept: np.ndarray, number: np.ndarray) -> Cluster:
     if stays.all() and np.array_equal(number[cluster.members], cluster.members):
         return cluster
     points = np.ascontiguousarray(cluster.points[stays])
-    cells = None if cluster.cells is None else cluster.cells.fewer(stays)
+    cells = None if cluster.cells is None else cluster.cells.keep(stays)
     return replace(cluster, members=number[cluster.members[stays]], points=points, cells=cells)
 
 

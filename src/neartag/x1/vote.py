@@ -20,18 +20,12 @@ def vote(
     m = voters.shape[0]
     labels = np.empty((m, k), np.int32)
     scores = np.empty((m, k), np.float64)
-    indptr, indices, _ = csr_arrays(Y)
-    arguments = (
-        indptr,
-        indices,
-        np.ascontiguousarray(voters, np.int32),
-        np.ascontiguousarray(weights, np.float64),
-        np.ascontiguousarray(frequency, np.int64),
-    )
+    everybody = np.ascontiguousarray(voters, np.int32), np.ascontiguousarray(weights, np.float64)
+    arguments = csr_arrays(Y), everybody, np.ascontiguousarray(frequency, np.int64)
 
     def part(start: int, stop: int) -> None:
         scratch = np.zeros(Y.shape[1]), np.empty(Y.shape[1], np.int32)
-        vote_kernels.vote_top(*arguments, *scratch, labels, scores, start, stop)
+        vote_kernels.vote_top(*arguments, scratch, labels, scores, start, stop)
 
     run_ranges(part, m, threads)
     return labels, scores
