@@ -73,13 +73,13 @@ def csr_arrays(matrix: csr_matrix) -> CSRArrays:
     )
 
 
-def dense_if_faster(weights: csr_matrix, *, turned: bool = False) -> np.ndarray:
+def dense_if_faster(weights: csr_matrix, *, turned: bool = False, max_entries: int = TABLE_ENTRIES) -> np.ndarray:
     """Return sparse weights (d, width) as an array where rows are multiplied with it more quickly; else (0, 0).
 
-    `turned`: the weights given are (width, d).
+    `turned`: the weights given are (width, d). An array has at most `max_entries`.
     """
     size = weights.shape[0] * weights.shape[1]
-    if not 0 < size <= TABLE_ENTRIES or weights.nnz < TABLE_SHARE * size:
+    if not 0 < size <= max_entries or weights.nnz < TABLE_SHARE * size:
         return np.empty((0, 0), np.float32)
     return dense(transpose(weights) if turned else weights)
 
