@@ -27,6 +27,7 @@ from neartag.x1.classifier import X1Classifier
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.regression import embed, truncate
+from neartag.x1.settings import X1Settings
 from neartag.x1.training import rounded
 
 NAMES = ("bibtex", "eurlex4k-partial")
@@ -45,22 +46,22 @@ OPTIONS = (
 
 def option(model: X1Model, rows, changes: dict) -> X1Model:
     """The model that training on these unit rows with the option would give."""
-    settings = {**model.settings, **changes}
-    learners = [rounded(truncated(each, rows, settings), settings["precision"]) for each in model.learners]
-    return X1Model(settings, model.n_features, model.Y, learners, model.index, model.frequency)
+    settings = model.settings.replace(**changes)
+    learners = [rounded(truncated(each, rows, settings), settings.regression.precision) for each in model.learners]
+    return replace(model, settings=settings, learners=learners)
 
 
-def truncated(learner: Learner, rows, settings: dict) -> Learner:
+def truncated(learner: Learner, rows, settings: X1Settings) -> Learner:
     """The learner with fewer weights, its points embedded by them."""
-    if settings["keep_weights"] == 1:
+    if settings.regression.keep_weights == 1:
         return learner
-    if settings["l1"] > 0:
+    if settings.regression.l1 > 0:
         raise ValueError("with an L1 penalty ADMM's levels depend on the truncation: train again")
     clusters = []
     for cluster in learner.clusters:
-        weights = truncate(cluster.weights, settings["keep_weights"])
+        weights = truncate(cluster.weights, settings.regression.keep_weights)
         points = embed(select_columns(rows[cluster.members], cluster.features), weights)  # (N, dim)
-        points = points if settings["vote_distance"] == "euclidean" else normalise(points)
+        points = points if settings.vote.distance == "euclidean" else normalise(points)
         clusters.append(replace(cluster, weights=weights, points=points))
     return Learner(learner.centroids, clusters)
 
@@ -97,7 +98,7 @@ def unit(model: X1Model) -> X1Model:
         Learner(each.centroids, [replace(cluster, points=normalise(cluster.points)) for cluster in each.clusters])
         for each in model.learners
     ]
-    return X1Model(model.settings, model.n_features, model.Y, learners, model.index, model.frequency)
+    return replace(model, learners=learners)
 
 
 def words(changes: dict) -> str:

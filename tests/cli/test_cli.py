@@ -115,7 +115,7 @@ class TestTrain:
         # Before the data are even looked at.
         assert "--overwrite" in fail("train", tmp_path / "missing.txt", tmp_path / "m", *SMALL)
         succeed("train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite", "--n-probe", 2)
-        assert store.load(tmp_path / "m").model.settings["n_probe"] == 2
+        assert store.load(tmp_path / "m").model.parameters["n_probe"] == 2
 
     def test_a_warning_is_one_line_without_a_place_in_the_code(self, folder, tmp_path):
         result = invoke("train", folder / "train.txt", tmp_path / "m", *SMALL, "--n-clusters", 1)
@@ -239,7 +239,7 @@ class TestEvaluate:
 class TestInspect:
     def test_json(self, folder, fitted):
         report = json.loads(succeed("inspect", folder / "model", "--json"))
-        assert report["parameters"] == fitted.model_.settings
+        assert report["parameters"] == fitted.model_.parameters
         assert len(report["learners"]) == 2
         for described, learner in zip(report["learners"], fitted.model_.learners, strict=True):
             assert described["cluster_sizes"] == [len(cluster.members) for cluster in learner.clusters]

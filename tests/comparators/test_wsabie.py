@@ -19,6 +19,7 @@ from neartag.comparators.parameters import TABLES
 from neartag.comparators.wsabie import WSABIEClassifier, WSABIEModel
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import defaults
+from neartag.linalg.random_kernels import draw_below
 
 SMALL = {"dim": 24, "epochs": 15, "neighbours": 15, "n_jobs": 1}
 
@@ -59,16 +60,6 @@ def test_rank_weights_are_harmonic_numbers(labels):
     assert np.allclose(wsabie.rank_weights(labels), wanted)
 
 
-def test_draws_are_even_and_go_on():
-    state = np.array([5], np.uint64)
-    drawn = [wsabie_kernels.draw_below(state, 7) for _ in range(7000)]
-    counts = np.bincount(drawn, minlength=7)
-    assert len(counts) == 7
-    assert np.abs(counts - 1000).max() < 150  # five standard deviations
-    again = np.array([5], np.uint64)
-    assert [wsabie_kernels.draw_below(again, 7) for _ in range(50)] == drawn[:50]
-
-
 def test_rows_too_long_are_shortened_and_no_others():
     rows = np.array([[3, 4], [0.3, 0.4], [0, 0]], np.float32)
     assert np.allclose(wsabie.within(rows.copy(), 2.0), [[1.2, 1.6], [0.3, 0.4], [0, 0]])
@@ -105,9 +96,9 @@ class Plain:
         while other < 0 or scores[other] <= scores[label] - margin:
             if draws == max_draws:
                 return 0.0
-            draws, other = draws + 1, wsabie_kernels.draw_below(self.words, count)
+            draws, other = draws + 1, draw_below(self.words, count)
             while other in positives:
-                other = wsabie_kernels.draw_below(self.words, count)
+                other = draw_below(self.words, count)
         weight = sum(1 / s for s in range(1, (count - 1) // draws + 1))
         apart = self.W[label] - self.W[other]
         self.move(self.W, 1, label, -weight * z, rate, max_norm)

@@ -51,7 +51,7 @@ def test_a_model_trained_with_a_fraction_can_be_saved(tmp_path):
     data = problem()
     settings = {"n_clusters": 1, "embedding_dim": 6, "svp_neighbours": 10, "l2": Fraction(1, 4)}
     store.save(X1Classifier(**settings).fit(data.X, data.Y).model_, tmp_path / "model")
-    assert store.load(tmp_path / "model").model.settings["l2"] == 0.25
+    assert store.load(tmp_path / "model").model.parameters["l2"] == 0.25
 
 
 @pytest.mark.filterwarnings("ignore:ADMM")

@@ -20,7 +20,7 @@ def test_sparse_times_dense(rows, height, width, seed):
     S = random_csr(random, n, height)
     dense = random.standard_normal((height, width)).astype(np.float32)
     out = np.full((n, width), UNTOUCHED, np.float32)
-    kernels.sparse_times_dense(*parts(S), *frozen(dense), out, start, stop)
+    kernels.sparse_times_dense(parts(S), *frozen(dense), out, start, stop)
     wanted = S.toarray().astype(np.float64) @ dense
     np.testing.assert_allclose(out[start:stop], wanted[start:stop], rtol=0, atol=1e-5)
     assert (outside(out, start, stop) == UNTOUCHED).all()
@@ -33,7 +33,7 @@ def test_sparse_times_sparse(rows, height, width, seed):
     random = np.random.default_rng(seed)
     S, W = random_csr(random, n, height), random_csr(random, height, width)
     out = np.full((n, width), UNTOUCHED, np.float32)
-    kernels.sparse_times_sparse(*parts(S), *parts(W), out, start, stop)
+    kernels.sparse_times_sparse(parts(S), parts(W), out, start, stop)
     wanted = S.toarray().astype(np.float64) @ W.toarray()
     np.testing.assert_allclose(out[start:stop], wanted[start:stop], rtol=0, atol=1e-5)
     assert (outside(out, start, stop) == UNTOUCHED).all()
@@ -45,7 +45,7 @@ def test_gram(columns, n, seed):
     d, start, stop = columns
     S = random_csr(np.random.default_rng(seed), n, d)
     out = np.zeros((d, d))
-    kernels.gram(*parts(csr_matrix(S.T.tocsr())), *parts(S), out, start, stop)
+    kernels.gram(parts(csr_matrix(S.T.tocsr())), parts(S), out, start, stop)
     dense = S.toarray().astype(np.float64)
     wanted = np.tril(dense.T @ dense)
     np.testing.assert_allclose(out[start:stop], wanted[start:stop], rtol=0, atol=1e-13)  # summed in float64

@@ -112,7 +112,7 @@ def test_the_saved_model_predicts_as_the_fitted_one_and_is_saved_alike_again(tmp
     loaded = store.load(tmp_path / "one").model
     store.save(loaded, tmp_path / "two")
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
-    assert loaded.settings["precision"] == model.settings["precision"] == precision
+    assert loaded.parameters["precision"] == model.parameters["precision"] == precision
     for ours, theirs in zip(clusters(model), clusters(loaded), strict=True):
         assert theirs.points.dtype == theirs.weights.dtype == np.float32
         assert np.array_equal(ours.points, theirs.points)

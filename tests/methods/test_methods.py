@@ -196,10 +196,10 @@ class TestModels:
     def test_inspect(self, folder, fitted):
         report = json.loads(succeed("inspect", folder / "model", "--json"))
         assert (report["kind"], report["points"], report["features"], report["labels"]) == ("knn", 300, 150, 30)
-        assert report["parameters"] == fitted.model_.settings
+        assert report["parameters"] == fitted.model_.parameters
         assert "learners" not in report
         shown = succeed("inspect", folder / "model")
-        for word in (*fitted.model_.settings, *report["files"], "kNN", "nearest training points that vote"):
+        for word in (*fitted.model_.parameters, *report["files"], "kNN", "nearest training points that vote"):
             assert word in shown
         assert "unexplained" not in shown
 

@@ -302,7 +302,7 @@ class TestCommand:
         assert written["settings"]["embedding_dim"] == 10
         assert (written["about"]["trained_on"], written["about"]["held_out"], written["about"]["tried"]) == (320, 80, 2)
         succeed("train", folder, tmp_path / "model", "--preset", out, "--n-jobs", 1)
-        settings = store.load(tmp_path / "model").model.settings
+        settings = store.load(tmp_path / "model").model.parameters
         assert {name: settings[name] for name in written["settings"]} == written["settings"]
         expected = tune.tune(
             data.X, data.Y, fixed={"n_clusters": 1, "embedding_dim": 10, "svp_neighbours": 20}, tried={"l2": [1.0, 3.0]}

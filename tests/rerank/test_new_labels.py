@@ -85,7 +85,7 @@ CASES = [
 
 @pytest.mark.parametrize(("options", "count"), CASES)
 def test_a_new_label_is_found_at_once_as_surely_as_by_votes_alone(options, count):
-    changes = {**OPTIONS[options], "refine": False, "vote_neighbours": trained(options).settings["vote_neighbours"]}
+    changes = {**OPTIONS[options], "refine": False, "vote_neighbours": trained(options).parameters["vote_neighbours"]}
     plain = X1Classifier(**{**SMALL, **changes}).fit(problem().X, problem().Y).model_
     alike = sparse.vstack([variants(20, seed) for seed in range(1, 6)], format="csr")
     found = {}

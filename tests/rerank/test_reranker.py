@@ -89,7 +89,7 @@ def test_scikit_learns_checks(estimator, check):
 def test_it_refines_and_says_with_what(options):
     model = fitted(options).model_
     assert model.refinement is not None
-    settings = model.settings
+    settings = model.parameters
     assert settings["refine_candidates"] == OPTIONS[options].get("refine_candidates", 20) == model.refinement.size
     assert settings["refine_cost"] in (OPTIONS[options].get("refine_cost"), *module.COSTS)
     assert model.refinement.rankers.known.tolist() == (model.frequency > 0).tolist()
@@ -178,7 +178,7 @@ def test_the_cost_is_that_which_fits_the_held_out_points_best(monkeypatch):
     monkeypatch.setattr(module.Mixture, "fit", spy)
     model = small_model().fit(problem().X, problem().Y).model_
     losses = [loss for count, loss in tried if count == 5][: len(module.COSTS)]
-    assert model.settings["refine_cost"] == module.COSTS[int(np.argmin(losses))]
+    assert model.parameters["refine_cost"] == module.COSTS[int(np.argmin(losses))]
 
 
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.5, 0.9])
@@ -554,7 +554,7 @@ def test_from_file_to_figures(tmp_path):
     succeed("train", tmp_path / "train.txt", tmp_path / "plain", *options, "--no-refine")
     model = store.load(tmp_path / "model").model
     assert model.refinement is not None
-    assert model.settings["refine_cost"] == 2.0
+    assert model.parameters["refine_cost"] == 2.0
     assert store.load(tmp_path / "plain").model.refinement is None
     lines = succeed("predict", tmp_path / "model", tmp_path / "test.txt", "-k", 3, "--json").splitlines()
     labels, scores = model.predict_topk(X_new, 3)

@@ -50,7 +50,7 @@ def test_a_folder_from_before_refinement_is_loaded(tmp_path):
     model.to_state = lambda: (old, parts)
     store.save(model, tmp_path / "model")
     found = store.load(tmp_path / "model").model
-    assert found.settings["refine"] is False
+    assert found.parameters["refine"] is False
     assert np.array_equal(found.predict_topk(data.X_new, 5)[1], model.predict_topk(data.X_new, 5)[1])
 
 

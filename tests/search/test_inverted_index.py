@@ -98,7 +98,7 @@ def test_who_votes_by_features_is_near_by_embedding_too(changes):
     for row, named in enumerate(ids):
         assert set(named[named >= 0]) <= set(np.concatenate([each[row] for each, _ in lists]))
     everywhere, _ = voters(**changes)
-    assert everywhere.model_.settings["feature_search"] == "all"
+    assert everywhere.model_.parameters["feature_search"] == "all"
 
 
 def test_one_point_is_answered_as_a_batch():
@@ -150,7 +150,7 @@ def test_held_out_points_never_vote_even_where_a_cluster_has_none_but_them():
 
 
 def test_a_quick_search_goes_everywhere():
-    assert small_model().fit(problem().X, problem().Y).model_.settings["feature_search"] == "all"
+    assert small_model().fit(problem().X, problem().Y).model_.parameters["feature_search"] == "all"
 
 
 def test_a_long_search_goes_to_those_near_where_little_is_lost(monkeypatch):
@@ -158,26 +158,26 @@ def test_a_long_search_goes_to_those_near_where_little_is_lost(monkeypatch):
     monkeypatch.setattr(training.refine, "NEARLY", 0.5)
     data = problem()
     model = small_model().fit(data.X, data.Y)
-    assert model.model_.settings["feature_search"] == "near"
+    assert model.model_.parameters["feature_search"] == "near"
     assert model.predict_topk(data.X_new, 5)[0].shape == (data.X_new.shape[0], 5)
 
 
 def test_a_long_search_goes_everywhere_where_much_would_be_lost(monkeypatch):
     monkeypatch.setattr(training, "MOST_WORK", 0)
     monkeypatch.setattr(training.refine, "NEARLY", 1.5)
-    assert small_model().fit(problem().X, problem().Y).model_.settings["feature_search"] == "all"
+    assert small_model().fit(problem().X, problem().Y).model_.parameters["feature_search"] == "all"
 
 
 def test_what_was_asked_for_is_not_chosen(monkeypatch):
     monkeypatch.setattr(training, "MOST_WORK", 0)
     monkeypatch.setattr(training.refine, "NEARLY", 0.0)
-    assert small_model(feature_search="all").fit(problem().X, problem().Y).model_.settings["feature_search"] == "all"
+    assert small_model(feature_search="all").fit(problem().X, problem().Y).model_.parameters["feature_search"] == "all"
 
 
 def test_votes_alone_always_look_everywhere(monkeypatch):
     monkeypatch.setattr(training, "MOST_WORK", 0)
     model, _ = voters()
-    assert model.model_.settings["feature_search"] == "all"
+    assert model.model_.parameters["feature_search"] == "all"
 
 
 def test_neighbours_may_be_looked_for_elsewhere_after_training():
@@ -193,4 +193,4 @@ def test_nothing_that_was_tried_stays_in_the_model(monkeypatch):
     model = small_model().fit(problem().X, problem().Y).model_
     names = set(vars(copy.deepcopy(model)))
     model.adjusted({"threshold": 0.9})
-    assert set(vars(copy.deepcopy(model))) == names == {each.name for each in dataclasses.fields(model)}
+    assert set(vars(copy.deepcopy(model))) == names == {each.name for each in dataclasses.fields(model) if each.init}

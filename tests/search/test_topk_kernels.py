@@ -168,7 +168,7 @@ def test_row_times_dense_and_dense_times_vector():
     S = random_csr(random, 5, 12)
     weights, out = random.standard_normal((12, 7)).astype(np.float32), np.empty(7, np.float32)
     for row in range(5):
-        product_kernels.row_times_dense(*parts(S), row, *frozen(weights), out)
+        product_kernels.row_times_dense(parts(S), row, *frozen(weights), out)
         np.testing.assert_allclose(out, (S @ weights)[row], rtol=0, atol=1e-6)
     products = np.full(12, UNTOUCHED, np.float32)
     product_kernels.dense_times_vector(weights, *frozen(out.copy()), products, 2, 9)

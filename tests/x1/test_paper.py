@@ -259,7 +259,7 @@ def test_the_classifier_is_the_papers_method(changes):
     X, Y, X_new = data.X[:180], data.Y[:180], data.X[180:]
     model = X1Classifier(n_clusters=1, embedding_dim=60, svp_tol=0, svp_max_iter=8, **PAPER)
     model.set_params(**changes).fit(X, Y)
-    wanted = plain_x1(X.toarray().astype(np.float64), Y.toarray(), X_new.toarray(), model.model_.settings)
+    wanted = plain_x1(X.toarray().astype(np.float64), Y.toarray(), X_new.toarray(), model.model_.parameters)
     found = model.decision_function(X_new).toarray()
     # Rounding to float32 can swap the last voter with the next: such points differ, and may be few.
     differs = np.abs(found - wanted).max(axis=1) > 1e-3

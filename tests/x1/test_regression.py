@@ -315,5 +315,5 @@ def test_the_classifier_takes_that_penalty_and_says_so():
     random = np.random.default_rng(0)
     X, Y = random.random((200, 10)), csr_matrix(random.random((200, 6)) < 0.3, dtype=np.float32)
     options = {"n_clusters": 1, "embedding_dim": 4, "svp_neighbours": 5}
-    assert X1Classifier(**options).fit(X, Y).model_.settings["l2"] == PENALTY_DENSE
-    assert X1Classifier(**options, l2=0.5).fit(X, Y).model_.settings["l2"] == 0.5
+    assert X1Classifier(**options).fit(X, Y).model_.parameters["l2"] == PENALTY_DENSE
+    assert X1Classifier(**options, l2=0.5).fit(X, Y).model_.parameters["l2"] == 0.5

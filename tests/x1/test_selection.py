@@ -51,14 +51,14 @@ def test_with_a_fixed_vote_nobody_is_held_out(monkeypatch):
     monkeypatch.setattr(module, "held_out_rows", lambda n, seed: pytest.fail("nothing to choose"))
     data = problem()
     model = X1Classifier(**SETTINGS, feature_share=0.3, vote_neighbours=15).fit(data.X, data.Y).model_
-    assert (model.settings["feature_share"], model.settings["vote_neighbours"]) == (0.3, 15)
+    assert (model.parameters["feature_share"], model.parameters["vote_neighbours"]) == (0.3, 15)
 
 
 def test_too_few_points_get_what_is_preferred():
     data = problem(200)
     model = X1Classifier(**SETTINGS).fit(data.X, data.Y).model_
     for name, choices in CHOICES.items():
-        assert model.settings[name] == choices[0]
+        assert model.settings.value(name) == choices[0]
 
 
 @pytest.mark.parametrize("fixed", [{}, {"feature_share": 0.4}, {"vote_neighbours": 10}, {"feature_share": 0}])
@@ -69,7 +69,7 @@ def test_the_choice_is_the_best_on_the_held_out_points(fixed, monkeypatch):
     held = held_out_rows(1200, 0)
     rest = np.setdiff1d(np.arange(1200), held)
     # Trained on the others alone: the same embedding, for one cluster holds the others in the same order.
-    chosen = {name: fixed.get(name, model.settings[name]) for name in CHOICES}
+    chosen = {name: fixed.get(name, model.settings.value(name)) for name in CHOICES}
     scores = {}
     for count in CHOICES["vote_neighbours"] if "vote_neighbours" not in fixed else [fixed["vote_neighbours"]]:
         for share in CHOICES["feature_share"] if "feature_share" not in fixed else [fixed["feature_share"]]:
@@ -85,8 +85,8 @@ def test_where_features_say_nothing_they_get_no_vote():
     # One feature a label, and hundreds of random ones that all points share about equally.
     X = csr_matrix(np.hstack([data.Y.toarray() * 0.3, noise.random((1200, 300))]).astype(np.float32))
     model = X1Classifier(n_clusters=1, embedding_dim=40, l2=0.1, n_jobs=1).fit(X, data.Y).model_
-    assert model.settings["feature_share"] < 0.2
-    assert (model.index is None) == (model.settings["feature_share"] == 0)
+    assert model.parameters["feature_share"] < 0.2
+    assert (model.index is None) == (model.parameters["feature_share"] == 0)
 
 
 def test_the_same_seed_makes_the_same_choice():

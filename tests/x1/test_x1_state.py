@@ -133,7 +133,7 @@ def test_a_precision_that_is_not_the_arrays_is_refused(packed):
 def test_a_model_older_than_precision_is_float32(state):
     settings, parts = copy.deepcopy(state)
     del settings["parameters"]["precision"]
-    assert X1Model.from_state(settings, parts).settings["precision"] == "float32"
+    assert X1Model.from_state(settings, parts).parameters["precision"] == "float32"
 
 
 def test_a_damaged_scale_in_a_folder_is_told_in_a_line(packed, tmp_path):
@@ -159,7 +159,7 @@ def test_parameters_of_an_older_version_get_their_defaults(state):
     settings, parts = copy.deepcopy(state)
     del settings["parameters"]["vote_weight"]
     model = X1Model.from_state(settings, parts)
-    assert model.settings["vote_weight"] == "similarity"
+    assert model.parameters["vote_weight"] == "similarity"
     model.predict_topk(problem().X_new, 3)
 
 

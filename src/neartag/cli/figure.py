@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neartag.core.errors import ParameterError
+from neartag.core.extras import install_hint
 
 ENDINGS = (".svg", ".png")
 LINE = 0.085  # height of a name, as a share of the panel's
@@ -66,7 +67,7 @@ def check_target(target: str) -> None:
     try:
         import_module("matplotlib")
     except ImportError:
-        raise ParameterError('--plot needs matplotlib: pip install "neartag[plot]"') from None
+        raise ParameterError(install_hint("--plot needs matplotlib", "plot")) from None
 
 
 def draw(panels: Sequence[Panel], target: str | Path) -> None:

@@ -47,7 +47,7 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "trained_on_texts": stored.features is not None and stored.features.kind != "vectors",
         "label_names": stored.label_names is not None,
         "point_names": stored.point_names is not None,
-        "parameters": model.settings,
+        "parameters": model.parameters,
         **learners,
         **(_describe_changes(stored) if model.kind == "x1" else {}),
         "files": stored.info["files"],

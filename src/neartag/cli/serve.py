@@ -9,6 +9,7 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import Model, Quiet
 from neartag.core.errors import NeartagError, ParameterError
+from neartag.core.extras import install_hint
 from neartag.core.parameters import parse_bytes
 
 
@@ -58,7 +59,7 @@ def serve(
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("neartag"):
             raise
-        raise NeartagError(f"{error.name} is not installed, which serving needs: pip install neartag[serve]") from error
+        raise NeartagError(install_hint(f"serving needs {error.name}, which is not installed", "serve")) from error
 
     hosts = tuple(allow_host or ())
     if host in LOOPBACK:

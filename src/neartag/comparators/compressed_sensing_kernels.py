@@ -13,8 +13,6 @@ from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, MATRIX, VALUES, kernel
 
-# What lets the compiler take a maximum or a sum many at a time.
-_VECTOR = {"nnan", "nsz", "reassoc", "contract"}
 # A row is explained when no column has more of what is left than this share of what the best had: float32's rounding.
 _EXPLAINED = np.float32(1e-5)
 # A column of which less than this is not in the span of those chosen before (its square, of 1) counts as dependent.
@@ -27,7 +25,7 @@ _FALL = 1e-7
 _WIDE = types.float64
 
 
-@kernel(FLOAT(VALUES), fastmath=_VECTOR)
+@kernel(FLOAT(VALUES), fastmath=True)
 def _largest_size(values):
     """Return the largest |value|."""
     largest = np.float32(0.0)
@@ -36,7 +34,7 @@ def _largest_size(values):
     return largest
 
 
-@kernel(types.void(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT, FLOAT[::1]), fastmath=_VECTOR)
+@kernel(types.void(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT, FLOAT[::1]), fastmath=True)
 def _unexplained(products, gram, support, coefficients, count, out):
     """Put p − K c into out."""
     width = out.shape[0]

@@ -5,17 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.comparators.l1_logistic_kernels import (
-    COLUMNS,
-    PLACE,
-    RANDOM,
-    SIDES,
-    WIDE,
-    add_column,
-    l1_logistic,
-    next_random,
-)
+from neartag.comparators.l1_logistic_kernels import COLUMNS, PLACE, SIDES, WIDE, add_column, l1_logistic
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, kernel, read
+from neartag.linalg.random_kernels import STATE, WORD, next_word
 
 FEATURES = types.Tuple(COLUMNS)  # the feature rows as CSR
 # The label rows' indptr and indices, each point's 1 / (its best DCG), and what each rank counts.
@@ -151,7 +143,7 @@ def _on_plus(sides):
     return count
 
 
-@kernel(COUNT(FEATURES, LABELS, IDS, WIDE, WIDE, COUNT, ID[::1], ROOM, RANDOM, WIDE[::1], types.int8[::1]))
+@kernel(COUNT(FEATURES, LABELS, IDS, WIDE, WIDE, COUNT, ID[::1], ROOM, STATE, WIDE[::1], types.int8[::1]))
 def split(x, y, points, cost, weight, rounds, place, room, random, weights, sides):
     """Learn a node: its weights over the room's features and, by them, each point's side; returns how many features.
 
@@ -160,7 +152,7 @@ def split(x, y, points, cost, weight, rounds, place, room, random, weights, side
     m, width = points.shape[0], 0
     offset, reach = np.zeros(m), np.empty(m)
     for i in range(m):
-        sides[i] = 1 if next_random(random) >> np.uint64(63) else -1
+        sides[i] = 1 if next_word(random) >> np.uint64(63) else -1
     for _ in range(rounds):
         part_by_ndcg(y, points, weight, offset, place, sides)
         plus = _on_plus(sides)
@@ -256,7 +248,7 @@ def _with_room(entries, used, more):
     return new_ids, new_values
 
 
-@kernel(TREE(FEATURES, LABELS, COUNT, WIDE, WIDE, COUNT, COUNT, COUNT, types.uint64))
+@kernel(TREE(FEATURES, LABELS, COUNT, WIDE, WIDE, COUNT, COUNT, COUNT, WORD))
 def grow_tree(x, y, columns, cost, weight, rounds, max_leaf, labels_per_leaf, seed):
     """Return a tree over the points: its nodes' first children (0: a leaf), weights and label shares.
 

@@ -18,8 +18,9 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, POINTER, VALUES, kernel, read
+from neartag.linalg.random_kernels import STATE, draw_below
 
-WIDE, SIDES, RANDOM = types.float64, read(types.int8), types.uint64[::1]
+WIDE, SIDES = types.float64, read(types.int8)
 PLACE = types.uint32  # row numbers without sign: numba need not ask whether one counts from the end, thrice as quick
 COLUMNS = (POINTER, read(PLACE), VALUES)  # the arrays of a CSC matrix
 _PASSES = 10  # of coordinate descent a Newton step, at most
@@ -27,29 +28,17 @@ _HALVINGS = 20  # of a step in its line search, at most
 _ENOUGH = 0.01  # share of the decrease that a step promises which it must bring
 _CURVED = 1e-12  # added to each curvature, which is zero where every point is far from the boundary
 _LARGEST_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
-# What lets the compiler take a sum many at a time.
-_VECTOR = {"nnan", "nsz", "reassoc", "contract"}
 
 
-@kernel(types.uint64(RANDOM))
-def next_random(state):
-    """Return 64 random bits and move the state, an array of one number, on (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    mixed = state[0]
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-@kernel(types.void(types.int32[::1], COUNT, RANDOM))
+@kernel(types.void(types.int32[::1], COUNT, STATE))
 def _shuffle(ids, count, random):
     """Put ids[:count] into random order."""
     for last in range(count - 1, 0, -1):
-        other = np.int64(((next_random(random) >> np.uint64(32)) * np.uint64(last + 1)) >> np.uint64(32))
+        other = draw_below(random, last + 1)
         ids[last], ids[other] = ids[other], ids[last]
 
 
-@kernel(WIDE(*COLUMNS, COUNT, read(WIDE)), fastmath=_VECTOR)
+@kernel(WIDE(*COLUMNS, COUNT, read(WIDE)), fastmath=True)
 def _dot(pointer, rows, values, j, vector):
     """Return ⟨column j, vector⟩; a column without zeros needs no look at its row numbers."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
@@ -63,7 +52,7 @@ def _dot(pointer, rows, values, j, vector):
     return total
 
 
-@kernel(types.UniTuple(WIDE, 2)(*COLUMNS, COUNT, read(WIDE), read(WIDE)), fastmath=_VECTOR)
+@kernel(types.UniTuple(WIDE, 2)(*COLUMNS, COUNT, read(WIDE), read(WIDE)), fastmath=True)
 def _slope_and_curvature(pointer, rows, values, j, slope, curve):
     """Return ⟨column j, slope⟩ and ⟨column j squared, curve⟩."""
     places, entries = rows[pointer[j] : pointer[j + 1]], values[pointer[j] : pointer[j + 1]]
@@ -146,7 +135,7 @@ def _derivatives(reach, sides, cost_plus, cost_minus, slope, curve):
 _problem = (*COLUMNS, read(WIDE), read(WIDE), read(WIDE), read(WIDE))
 
 
-@kernel(types.int64(*_problem, types.int32[::1], COUNT, WIDE, WIDE[::1], RANDOM))
+@kernel(types.int64(*_problem, types.int32[::1], COUNT, WIDE, WIDE[::1], STATE))
 def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, count, tolerance, moved, random):
     """Minimise the quadratic model over the columns order[:count] from `moved` = weights; returns the passes made."""
     n = curve.shape[0]
@@ -180,7 +169,7 @@ def _descend(pointer, rows, values, curve, gradient, diagonal, weights, order, c
 
 
 @kernel(
-    types.int64(*COLUMNS, SIDES, WIDE, WIDE, WIDE, COUNT, WIDE[::1], WIDE[::1], RANDOM),
+    types.int64(*COLUMNS, SIDES, WIDE, WIDE, WIDE, COUNT, WIDE[::1], WIDE[::1], STATE),
 )
 def l1_logistic(pointer, rows, values, sides, cost_plus, cost_minus, tolerance, most, weights, reach, random):
     """Fill in the weights (columns,) and the reach ⟨w, xᵢ⟩ (points,) of the best separator; returns Newton steps made.

@@ -94,6 +94,11 @@ class ScoringModel(ABC):
         return self.facts.settings
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter by name, as trained."""
+        return self.facts.settings
+
+    @property
     def n_features(self) -> int:
         """Number of features of a row."""
         return self.facts.n_features

@@ -6,24 +6,10 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel
-
-# What lets the compiler take a sum many at a time.
-_VECTOR = {"nsz", "reassoc", "contract"}
-_WORDS = types.uint64
+from neartag.linalg.random_kernels import STATE, draw_below
 
 
-@kernel(COUNT(_WORDS[::1], COUNT))
-def draw_below(state, bound):
-    """A random number from 0 to below the bound, all alike; `state` (1,) goes on (SplitMix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word = state[0]
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    word ^= word >> np.uint64(31)
-    return np.int64(((word >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
-@kernel(FLOAT(FLOAT[::1], FLOAT[::1]), fastmath=_VECTOR)
+@kernel(FLOAT(FLOAT[::1], FLOAT[::1]), fastmath=True)
 def _dot(left, right):
     total = np.float32(0.0)
     for c in range(left.shape[0]):
@@ -31,7 +17,7 @@ def _dot(left, right):
     return total
 
 
-@kernel(types.void(FLOAT[::1], FLOAT, FLOAT[::1], FLOAT), fastmath=_VECTOR)
+@kernel(types.void(FLOAT[::1], FLOAT, FLOAT[::1], FLOAT), fastmath=True)
 def _add_within(row, factor, direction, max_norm):
     """row += factor · direction, then back onto the ball of that radius where it has left it."""
     square = np.float32(0.0)
@@ -73,9 +59,9 @@ def _step(rate, square, squares, place):
         FLOAT[::1],
         FLOAT[::1],
         ID[::1],
-        _WORDS[::1],
+        STATE,
     ),
-    fastmath=_VECTOR,
+    fastmath=True,
 )
 def warp_steps(
     indptr,

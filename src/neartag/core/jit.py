@@ -1,4 +1,4 @@
-"""How kernels are compiled: once, for the types named, kept on disk where there is a place for it."""
+"""How kernels are compiled: once, for the types that their signature names, and kept on disk where possible."""
 
 from __future__ import annotations
 
@@ -8,32 +8,40 @@ from typing import Any
 from numba import njit, types
 
 FLOAT, DOUBLE, ID, COUNT = types.float32, types.float64, types.int32, types.int64
+# What fast kernels let the compiler assume, so that it can add up, or compare, many numbers at a time: sums may be
+# taken in another order, and there is no NaN. Infinities stay allowed: lists of the best begin with −inf.
+FAST_MATH = frozenset({"nnan", "nsz", "reassoc", "contract"})
 
 
 def read(dtype: types.Type, ndim: int = 1) -> types.Array:
-    """Return the type of an array that is only read, so that memory-mapped models can be handed in as they are."""
+    """Return the type of an array that a kernel only reads. Arrays of memory-mapped models are read-only."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
 # The three arrays of a CSR matrix, and a dense matrix.
 POINTER, IDS, VALUES, MATRIX = read(COUNT), read(ID), read(FLOAT), read(FLOAT, 2)
 SPARSE = (POINTER, IDS, VALUES)
-CSR = types.Tuple(SPARSE)  # the three as one argument
+# The same three as one argument, (indptr, indices, data), as `linalg.rows.csr_arrays` returns them. A kernel that takes
+# them as a tuple is called, and runs, as quickly as one that takes each by itself.
+CSR = types.Tuple(SPARSE)
 
 
-def kernel(signature: Any, *, fastmath: bool | set[str] = False) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that compiles a function for a signature; it releases the GIL and is cached on disk.
+def kernel(signature: Any, *, fastmath: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles a function for a signature, or for each of a list of them.
 
-    Where neither the package's folder nor the user's cache folder can be written, as in many containers, numba
-    refuses to cache; it is then compiled anew in each process, which takes some seconds. NUMBA_CACHE_DIR names a place.
+    The kernel releases Python's lock, so that threads run side by side. `fastmath` lets the compiler assume FAST_MATH.
+
+    numba keeps the machine code in the package's folder or in the user's cache folder. Where it can write to neither,
+    as in many containers, each process compiles anew, which takes some seconds. NUMBA_CACHE_DIR names another place.
     """
+    assumed = set(FAST_MATH) if fastmath else False
 
-    def compiled(function: Callable[..., Any]) -> Any:
+    def compile_kernel(function: Callable[..., Any]) -> Any:
         try:
-            return njit(signature, nogil=True, cache=True, fastmath=fastmath)(function)
+            return njit(signature, nogil=True, cache=True, fastmath=assumed)(function)
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            return njit(signature, nogil=True, fastmath=fastmath)(function)
+            return njit(signature, nogil=True, fastmath=assumed)(function)
 
-    return compiled
+    return compile_kernel

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import DataError
+from neartag.core.extras import install_hint
 from neartag.data.document import Document, Fields, Parts, Wrong, attempted, columns_of, vector_of
 from neartag.data.files import fault, reading
 
@@ -23,7 +24,7 @@ def read_parquet(path: Path, fields: Fields, labelled: bool) -> Iterator[Documen
         import pyarrow
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise DataError(f'{path}: reading Parquet needs pyarrow: pip install "neartag[parquet]"') from error
+        raise DataError(install_hint(f"{path}: reading Parquet needs pyarrow", "parquet")) from error
     with reading(path) as stream:
         try:
             # Without pre_buffer=False all of the columns would be fetched ahead of the first row.

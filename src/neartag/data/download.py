@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from neartag.core.errors import DataError, ParameterError
+from neartag.core.extras import install_hint
 from neartag.core.progress import Progress
 from neartag.data import archives, known, registry
 from neartag.data.files import read_bytes
@@ -119,7 +120,7 @@ def _pooch() -> ModuleType:
     try:
         import pooch
     except ModuleNotFoundError as error:
-        raise DataError('downloading needs pooch: pip install "neartag[data]"') from error
+        raise DataError(install_hint("downloading needs pooch", "data")) from error
     pooch.get_logger().setLevel("ERROR")  # we tell what there is to tell
     return pooch
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from neartag.core.errors import ParameterError
+from neartag.core.extras import install_hint
 from neartag.experiments.blocks import Figure, Series
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers, but for the yellow that paper swallows.
@@ -26,7 +27,7 @@ def check() -> None:
     try:
         import_module("matplotlib")
     except ImportError:
-        raise ParameterError('the report\'s plots need matplotlib: pip install "neartag[plot]"') from None
+        raise ParameterError(install_hint("the report's plots need matplotlib", "plot")) from None
 
 
 def svg(figure: Figure) -> str:

@@ -10,42 +10,43 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel
+from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel
 from neartag.linalg.product_kernels import row_times_dense
 
 
-@kernel(types.void(POINTER, IDS, VALUES, MATRIX, FLOAT[:, ::1], types.int64, types.int64))
-def sparse_times_dense(indptr, indices, data, dense, out, start, stop):
-    """out[start:stop] = S[start:stop] @ dense, S in CSR."""
+@kernel(types.void(CSR, MATRIX, FLOAT[:, ::1], COUNT, COUNT))
+def sparse_times_dense(rows, dense, out, start, stop):
+    """out[start:stop] = rows[start:stop] @ dense, rows in CSR."""
     for i in range(start, stop):
-        row_times_dense(indptr, indices, data, i, dense, out[i])
+        row_times_dense(rows, i, dense, out[i])
 
 
-@kernel(types.void(POINTER, IDS, VALUES, POINTER, IDS, VALUES, FLOAT[:, ::1], types.int64, types.int64))
-def sparse_times_sparse(indptr, indices, data, w_indptr, w_indices, w_data, out, start, stop):
-    """out[start:stop] = (S @ W)[start:stop] as a dense block, S and W in CSR."""
+@kernel(types.void(CSR, CSR, FLOAT[:, ::1], COUNT, COUNT))
+def sparse_times_sparse(rows, weights, out, start, stop):
+    """out[start:stop] = (rows @ weights)[start:stop] as a dense block, both in CSR."""
+    indptr, indices, data = rows
+    w_indptr, w_indices, w_data = weights
     for i in range(start, stop):
         for c in range(out.shape[1]):
             out[i, c] = 0.0
-        for position in range(indptr[i], indptr[i + 1]):
-            value, row = data[position], indices[position]
+        for p in range(indptr[i], indptr[i + 1]):
+            value, row = data[p], indices[p]
             for q in range(w_indptr[row], w_indptr[row + 1]):
                 out[i, w_indices[q]] += value * w_data[q]
 
 
-_products = (POINTER, IDS, VALUES, POINTER, IDS, VALUES)
+@kernel([types.void(CSR, CSR, each[:, ::1], COUNT, COUNT) for each in (types.float32, types.float64)])
+def gram(columns, rows, out, start, stop):
+    """Lower triangle of (Sᵀ S)[start:stop] into `out`: S by its columns, Sᵀ in CSR, and by its rows, S in sorted CSR.
 
-
-@kernel([types.void(*_products, each[:, ::1], types.int64, types.int64) for each in (types.float32, types.float64)])
-def gram(t_indptr, t_indices, t_data, indptr, indices, data, out, start, stop):
-    """Lower triangle of (Sᵀ S)[start:stop] into `out`, given S and its transpose, both in CSR with sorted rows.
-
-    Summed in float64 whatever is kept.
+    Sums are in float64, whatever type `out` has.
     """
+    c_indptr, c_indices, c_data = columns
+    indptr, indices, data = rows
     sums = np.zeros(out.shape[1], np.float64)
     for f in range(start, stop):
-        for p in range(t_indptr[f], t_indptr[f + 1]):
-            row, value = t_indices[p], np.float64(t_data[p])
+        for p in range(c_indptr[f], c_indptr[f + 1]):
+            row, value = c_indices[p], np.float64(c_data[p])
             for q in range(indptr[row], indptr[row + 1]):
                 if indices[q] > f:
                     break

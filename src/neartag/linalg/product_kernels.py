@@ -9,10 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, SPARSE, VALUES, kernel
-
-# What lets the compiler take a maximum or a sum many at a time, infinities allowed.
-VECTOR = {"nnan", "nsz", "reassoc", "contract"}
+from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, VALUES, kernel
 
 
 @kernel(COUNT(IDS, COUNT, COUNT, ID))
@@ -27,9 +24,10 @@ def first_not_below(numbers, start, stop, wanted):
     return start
 
 
-@kernel(types.void(*SPARSE, COUNT, MATRIX, FLOAT[::1]))
-def row_times_dense(indptr, indices, data, i, weights, out):
-    """out = S[i] @ weights for one row of a CSR matrix; summed entry by entry, so to the last bit as from lists."""
+@kernel(types.void(CSR, COUNT, MATRIX, FLOAT[::1]))
+def row_times_dense(rows, i, weights, out):
+    """out = rows[i] @ weights for one row in CSR; summed entry by entry, so to the last bit as from lists."""
+    indptr, indices, data = rows
     out[:] = 0.0
     width, position, end = out.shape[0], indptr[i], indptr[i + 1]
     # Four entries at a time: `out` is then read and written a quarter as often.
@@ -46,7 +44,7 @@ def row_times_dense(indptr, indices, data, i, weights, out):
         position += 1
 
 
-@kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=VECTOR)
+@kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=True)
 def dense_times_vector(matrix, vector, out, start, stop):
     """out[start:stop] = matrix[start:stop] @ vector."""
     width, i = vector.shape[0], start

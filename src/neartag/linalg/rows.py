@@ -90,25 +90,13 @@ def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
         if sparse.issparse(weights):
             return np.ascontiguousarray(rows @ weights)
         return matmul_rows(rows, weights, threads)
-    n = rows.shape[0]
-    indptr, indices, data = csr_arrays(rows)
-    out = np.empty((n, weights.shape[1]), np.float32)
+    left = csr_arrays(rows)
+    out = np.empty((rows.shape[0], weights.shape[1]), np.float32)
     if sparse.issparse(weights):
-        run_ranges(
-            kernels.sparse_times_sparse, n, threads, indptr, indices, data, *csr_arrays(weights), out, work=indptr
-        )
+        multiply, right = kernels.sparse_times_sparse, csr_arrays(weights)
     else:
-        run_ranges(
-            kernels.sparse_times_dense,
-            n,
-            threads,
-            indptr,
-            indices,
-            data,
-            np.ascontiguousarray(weights, np.float32),
-            out,
-            work=indptr,
-        )
+        multiply, right = kernels.sparse_times_dense, np.ascontiguousarray(weights, np.float32)
+    run_ranges(multiply, rows.shape[0], threads, left, right, out, work=left[0])
     return out
 
 
@@ -155,8 +143,8 @@ def gram(rows: Rows, transposed: Rows, dtype: type = np.float64, threads: int = 
         return transpose_matmul(wide, wide, threads).astype(dtype, copy=False)
     d = rows.shape[1]
     out = np.zeros((d, d), dtype)  # pages above the diagonal are never touched, and so take no memory
-    columns, points = csr_arrays(transposed), csr_arrays(rows)
-    run_ranges(kernels.gram, d, threads, *columns, *points, out, work=columns[0])
+    columns = csr_arrays(transposed)
+    run_ranges(kernels.gram, d, threads, columns, csr_arrays(rows), out, work=columns[0])
     return out
 
 

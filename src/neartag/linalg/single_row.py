@@ -57,7 +57,7 @@ class SingleRow:
         if sparse.issparse(weights):
             return matmul(self.to_csr(), weights)[0]
         out = np.empty(weights.shape[1], np.float32)
-        product_kernels.row_times_dense(*self.arrays, 0, weights, out)
+        product_kernels.row_times_dense(self.arrays, 0, weights, out)
         return out
 
     def to_csr(self) -> csr_matrix:

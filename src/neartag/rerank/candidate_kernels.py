@@ -178,7 +178,7 @@ def candidates(
         by_features = _votes(labels, feature_voters, i, second, noted[1], touched[1])
         if table.shape[0] > 0:
             by_centroid = n_labels
-            row_times_dense(rows[0], rows[1], rows[2], i, table, third)
+            row_times_dense(rows, i, table, third)
         else:
             by_centroid = _similarities(rows, postings, i, third, noted[2], touched[2])
         _leave_own_sums(rows, centroids, own, i, third)

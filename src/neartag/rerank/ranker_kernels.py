@@ -80,7 +80,7 @@ def margins_by_table(rows, table, bias, labels, out, start, stop):
     """The same from weights (d, L) as an array."""
     score = np.empty(bias.shape[0], np.float32)
     for i in range(start, stop):
-        row_times_dense(rows[0], rows[1], rows[2], i, table, score)
+        row_times_dense(rows, i, table, score)
         for c in range(labels.shape[1]):
             label = labels[i, c]
             out[i, c] = bias[label] + score[label] if 0 <= label < bias.shape[0] else 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
-from neartag.linalg.product_kernels import VECTOR, dense_times_vector
+from neartag.linalg.product_kernels import dense_times_vector
 
 # The maxima of so many groups of values, for each one that is wanted, tell a bound; where groups would have fewer
 # values than this, the values themselves do.
@@ -22,7 +22,7 @@ SHARE_IN_VAIN, MAX_HALVINGS = 0.125, 24
 _LOW = 0x7FFFFFFF
 
 
-@kernel(types.int64(VALUES, FLOAT), fastmath=VECTOR)
+@kernel(types.int64(VALUES, FLOAT), fastmath=True)
 def _not_below(values, bound):
     """How many values are not below a bound."""
     count = np.int32(0)
@@ -31,7 +31,7 @@ def _not_below(values, bound):
     return count
 
 
-@kernel(types.void(VALUES, FLOAT[::1]), fastmath=VECTOR)
+@kernel(types.void(VALUES, FLOAT[::1]), fastmath=True)
 def _maxima(values, out):
     """The largest of each group; a group is every so many-th value, so that many groups are gone through at once."""
     groups = out.shape[0]

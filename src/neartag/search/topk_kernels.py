@@ -10,7 +10,6 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, MATRIX, POINTER, VALUES, kernel
-from neartag.linalg.product_kernels import VECTOR
 
 # So many entries are looked over at once for one that belongs among the best: the maximum of many is quick.
 GLANCE = 64
@@ -33,7 +32,7 @@ def insert(value, row, filled, ids, values):
     return min(filled + 1, wanted)
 
 
-@kernel(FLOAT(VALUES, COUNT, COUNT), fastmath=VECTOR)
+@kernel(FLOAT(VALUES, COUNT, COUNT), fastmath=True)
 def largest(values, start, stop):
     """The largest of some values, infinities among them."""
     best = values[start]

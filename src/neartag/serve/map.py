@@ -137,7 +137,7 @@ def _sample(points: int, count: int) -> np.ndarray:
 def _embedded(stored: StoredModel, cluster: Cluster, row: Any) -> np.ndarray:
     """Return V·x of a unit row (1, dim), as the cluster's own points are kept."""
     embedded = embed(select_columns(row, cluster.features), cluster.weights, cluster.zero_below, 1)
-    return embedded if stored.model.settings["vote_distance"] == "euclidean" else normalise(embedded)
+    return embedded if stored.model.settings.vote.distance == "euclidean" else normalise(embedded)
 
 
 def _row_of(stored: StoredModel, point: int) -> Any:

@@ -135,7 +135,7 @@ class X1Classifier(LabelClassifier):
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with single_threaded_blas():
             model, self.held_out_ = fit_model(rows, Y, settings, machine, progress, held_out)
-        model.settings["refine"] = self.refine
+        model.settings = model.settings.replace(refine=self.refine)
         self._learned(model)
         return self
 

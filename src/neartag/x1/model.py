@@ -21,9 +21,10 @@ from neartag.rerank import state as refine_state
 from neartag.rerank.candidates import Voters, no_voters
 from neartag.rerank.reranker import Refinement, best
 from neartag.search.cells import Cells
-from neartag.search.inverted_index import AMONG, PRUNE, PRUNE_LOOSELY, FeatureIndex, merge_ids
-from neartag.search.weights import FEATURE_SHARPNESS, voter_weights
+from neartag.search.inverted_index import AMONG, PRUNE, PRUNE_LOOSELY, SHARPNESS, FeatureIndex, merge_ids
+from neartag.search.weights import voter_weights
 from neartag.x1.learner import Cluster, Learner
+from neartag.x1.settings import X1Settings
 from neartag.x1.single import SinglePoint
 from neartag.x1.state import check_state
 from neartag.x1.vote import vote
@@ -42,7 +43,7 @@ class X1Model:
 
     kind: ClassVar[str] = "x1"
 
-    settings: dict[str, Any]  # every parameter, as trained
+    settings: X1Settings  # as trained
     n_features: int
     Y: csr_matrix  # (n, L): what each training point votes for
     learners: list[Learner]
@@ -52,6 +53,8 @@ class X1Model:
     added: np.ndarray = field(default_factory=lambda: np.empty(0, bool))  # (n,) which points came after training
     forgotten: int = 0  # points that were trained on and are no longer there
     proposing: bool = False  # whether votes only propose, before the refinement is there, and need not be exact
+    # The settings last asked of `adjusted` and the model that it made: to make one for each point would cost.
+    _last_adjusted: tuple[dict[str, Any], X1Model] | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Count the labels unless they are counted already: ties and rows without features are decided by it."""
@@ -71,6 +74,11 @@ class X1Model:
         return int(self.Y.shape[1])
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter by name, as trained."""
+        return self.settings.to_parameters()
+
+    @property
     def batch_rows(self) -> int:
         """Rows answered at once."""
         return BATCH
@@ -78,12 +86,12 @@ class X1Model:
     @property
     def count(self) -> int:
         """Neighbours that each voter asks: no more than there are points."""
-        return min(int(self.settings["vote_neighbours"]), max(self.n_points, 1))
+        return min(int(self.settings.vote.neighbours), max(self.n_points, 1))
 
     @property
     def looked_at(self) -> int:
         """Neighbours looked for by embedding: more than vote, where those by features are found among them."""
-        near = self.feature_share > 0 and self.settings["feature_search"] == "near"
+        near = self.feature_share > 0 and self.settings.vote.feature_search == "near"
         return min(AMONG * self.count, max(self.n_points, 1)) if near else self.count
 
     @property
@@ -94,22 +102,25 @@ class X1Model:
     @property
     def feature_share(self) -> float:
         """Share of the vote for neighbours by features, 0 without an index of them."""
-        return float(self.settings["feature_share"]) if self.index is not None else 0.0
+        return float(self.settings.vote.feature_share) if self.index is not None else 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was kept by the way, to be copied or pickled."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
     def adjusted(self, changes: dict[str, Any]) -> X1Model:
-        """Return a model of the same arrays with other settings of prediction; itself where they are its own."""
-        settings = {**self.settings, **changes}
-        if settings == self.settings:
+        """Return a model of the same arrays with other settings of prediction; itself where they are its own.
+
+        `changes` names the settings as parameters: `{"n_probe": 2}`.
+        """
+        changed = {name: value for name, value in changes.items() if self.settings.value(name) != value}
+        if not changed:
             return self
-        last: X1Model | None = self.__dict__.get("_adjusted")  # kept: one point at a time, making it anew would cost
-        if last is None or last.settings != settings:
-            last = replace(self, settings=settings)
-            self.__dict__["_adjusted"] = last
-        return last
+        last = self._last_adjusted
+        if last is None or last[0] != changed:
+            last = changed, replace(self, settings=self.settings.replace(**changed))
+            self._last_adjusted = last
+        return last[1]
 
     @cached_property
     def single(self) -> SinglePoint:
@@ -191,15 +202,15 @@ class X1Model:
     def predict(self, X: object, *, n_jobs: int | None = -1) -> csr_matrix:
         """Return the labels that score at least `threshold`, as an indicator CSR (m, L)."""
         scores = self.decision_function(X, n_jobs=n_jobs)
-        scores.data = (scores.data >= self.settings["threshold"]).astype(np.int64)
+        scores.data = (scores.data >= self.settings.threshold).astype(np.int64)
         scores.eliminate_zeros()
         return scores
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
         """Return settings as JSON types, and arrays by part: one part a learner, one for the labels."""
-        settings = {"parameters": self.settings, "n_features": self.n_features, "n_labels": self.n_labels}
+        settings = {"parameters": self.parameters, "n_features": self.n_features, "n_labels": self.n_labels}
         settings |= {"n_learners": len(self.learners), "forgotten": self.forgotten}
-        precision = self.settings["precision"]
+        precision = self.settings.regression.precision
         parts = {"labels": {"indptr": self.Y.indptr.astype(np.int64), "indices": self.Y.indices.astype(np.int32)}}
         if self.added.any():
             parts["labels"]["added"] = self.added.astype(np.uint8)
@@ -215,7 +226,7 @@ class X1Model:
                 arrays[f"{c}.history"] = cluster.history
                 put_rows(arrays, f"{c}.weights", cluster.weights, precision)
                 if cluster.cells is not None:
-                    arrays[f"{c}.centres"], arrays[f"{c}.pointer"] = cluster.cells.centroids, cluster.cells.pointer
+                    arrays[f"{c}.centres"], arrays[f"{c}.pointer"] = cluster.cells.centres, cluster.cells.pointer
                 if cluster.features is not None:
                     arrays[f"{c}.features"] = cluster.features
             parts[f"learner-{number:03d}"] = arrays
@@ -229,7 +240,8 @@ class X1Model:
     @classmethod
     def from_state(cls, settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> X1Model:
         """Return the model that `to_state` described; arrays may be memory maps, and only packed ones are copied."""
-        parameters = check_state(settings, parts)
+        given = check_state(settings, parts)
+        precision = given.regression.precision
         labels = parts["labels"]
         n = len(labels["indptr"]) - 1
         ones = np.ones(len(labels["indices"]), np.float32)
@@ -240,8 +252,8 @@ class X1Model:
             clusters = [
                 Cluster(
                     members=arrays[f"{c}.members"],
-                    weights=get_rows(arrays, f"{c}.weights", parameters["precision"]),
-                    points=dense(get_rows(arrays, f"{c}.points", parameters["precision"])),
+                    weights=get_rows(arrays, f"{c}.weights", precision),
+                    points=dense(get_rows(arrays, f"{c}.points", precision)),
                     zero_below=float(zero_below),
                     features=arrays.get(f"{c}.features"),
                     history=arrays[f"{c}.history"],
@@ -257,7 +269,7 @@ class X1Model:
             refinement = refine_state.from_arrays(settings["refinement"], parts["refinement"], *shape)
         added = labels["added"].astype(bool) if "added" in labels else np.zeros(n, bool)
         forgotten = settings.get("forgotten", 0)
-        return cls(parameters, settings["n_features"], Y, learners, index, refinement, added=added, forgotten=forgotten)
+        return cls(given, settings["n_features"], Y, learners, index, refinement, added=added, forgotten=forgotten)
 
     def voters(self, rows: Rows, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return who votes on each unit row and with what share (m, voters)."""
@@ -278,12 +290,12 @@ class X1Model:
         near = self.near(lists)
         if self.feature_share == 0 or self.index is None:
             return near, no_voters(len(near[0]))
-        among = merge_ids([ids for ids, _ in lists]) if self.settings["feature_search"] == "near" else None
+        among = merge_ids([ids for ids, _ in lists]) if self.settings.vote.feature_search == "near" else None
         return near, self.alike(*search(self.index, among))
 
     def near(self, lists: Lists) -> Voters:
         """Return who votes by embedding, from each learner's neighbours and how near they are."""
-        kind, sharpness = self.settings["vote_weight"], self.settings["vote_sharpness"]
+        kind, sharpness = self.settings.vote.weight, self.settings.vote.sharpness
         shares = [voter_weights(first_columns(near, self.count), kind, sharpness) / len(lists) for _, near in lists]
         if len(lists) == 1:
             return first_columns(lists[0][0], self.count), shares[0]
@@ -291,7 +303,7 @@ class X1Model:
 
     def alike(self, ids: np.ndarray, cosines: np.ndarray) -> Voters:
         """Return who votes by features, from the neighbours by them and their cosines."""
-        return ids, voter_weights(cosines, self.settings["vote_weight"], FEATURE_SHARPNESS)
+        return ids, voter_weights(cosines, self.settings.vote.weight, SHARPNESS)
 
     def together(self, near: Voters, alike: Voters) -> Voters:
         """Return all voters with their shares of the whole vote."""
@@ -317,8 +329,8 @@ class X1Model:
 
     def learner_neighbours(self, rows: Rows, count: int, threads: int) -> Lists:
         """Return for each learner the nearest training rows and how near (m, count), best first."""
-        distance, probes = self.settings["vote_distance"], self.settings["n_probe"]
-        exact = self.settings["vote_search"] == "exact"
+        distance, probes = self.settings.vote.distance, self.settings.clusters.probes
+        exact = self.settings.vote.search == "exact"
         with single_threaded_blas():
             return [learner.find(rows, distance, probes, count, threads, exact=exact) for learner in self.learners]
 

@@ -55,16 +55,16 @@ def choose(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads:
 
     The held-out points are in the model's index and labels, but in none of its clusters.
     """
-    rows, Y, settings = X[held], model.Y[held], model.settings
-    counts, shares = (CHOICES[name] if name in names else (settings[name],) for name in CHOICES)
+    rows, Y = X[held], model.Y[held]
+    counts, shares = (CHOICES[name] if name in names else (model.settings.value(name),) for name in CHOICES)
     most = min(max(counts), model.n_points)
     lists = _neighbours(model, rows, held, most, threads)
     alike = _others(model, rows, held, lists, most, threads) if model.index is not None else None
     best, chosen = -1.0, {}
     for count in counts:
-        asked = replace(model, settings={**settings, "vote_neighbours": count})
+        asked = replace(model, settings=model.settings.replace(vote_neighbours=count))
         near = asked.near(lists)
-        if alike is not None and settings["feature_search"] == "near":  # fewer asked, fewer looked at
+        if alike is not None and model.settings.vote.feature_search == "near":  # fewer asked, fewer looked at
             alike = _others(asked, rows, held, lists, asked.count, threads)
         by_features = (
             no_voters(len(held))
@@ -110,7 +110,7 @@ def answers(model: X1Model, held: np.ndarray, near: Voters, alike: Voters, k: in
 
 def _neighbours(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> Lists:
     """Return each learner's neighbours, as many as voters are found among, none of them held out."""
-    wider = model.index is not None and model.settings["feature_search"] == "near"
+    wider = model.index is not None and model.settings.vote.feature_search == "near"
     lists = model.learner_neighbours(rows, min(AMONG * count if wider else count, model.n_points), threads)
     # A cluster of none but held-out points has them for members.
     return [_without(ids, near, held, model.n_points) for ids, near in lists]
@@ -124,7 +124,7 @@ def _others(
     `lists` are the learners' neighbours, among which they are looked for where the model does so.
     """
     assert model.index is not None
-    if model.settings["feature_search"] == "near":
+    if model.settings.vote.feature_search == "near":
         listed = merge_ids([ids[:, : AMONG * count] for ids, _ in lists])
         return model.index.find(rows, count, threads, restrict_to=np.ascontiguousarray(listed))
     everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)

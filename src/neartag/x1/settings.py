@@ -104,6 +104,11 @@ class X1Settings:
         """Return the flat parameters, by name."""
         return _flat(self)
 
+    def value(self, name: str) -> Any:
+        """Return the value of a flat parameter; KeyError where there is none of that name."""
+        group, field_name = _PLACES[name]
+        return getattr(self if group is None else getattr(self, group), field_name)
+
     def replace(self, **changes: Any) -> X1Settings:
         """Return the settings with some of them changed, named as flat parameters: `replace(l2=1.0)`."""
         known = self.to_parameters()
@@ -111,6 +116,23 @@ class X1Settings:
         if unknown:
             raise KeyError(f"no setting is called {', '.join(sorted(unknown))}")
         return _filled(X1Settings, known | changes)
+
+
+def _places() -> dict[str, tuple[str | None, str]]:
+    """Return where each flat parameter stands: its group, None where it has none, and its field."""
+    found: dict[str, tuple[str | None, str]] = {}
+    for each in fields(X1Settings):
+        if "parameter" in each.metadata:
+            found[each.metadata["parameter"]] = None, each.name
+        else:
+            found |= {
+                inner.metadata["parameter"]: (each.name, inner.name)
+                for inner in fields(getattr(X1Settings(), each.name))
+            }
+    return found
+
+
+_PLACES = _places()
 
 
 def _filled(kind: type, given: Mapping[str, Any]) -> Any:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from neartag.linalg import product_kernels
+from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.rows import Rows, csr_arrays, matmul
-from neartag.linalg.single_row import SingleRow
 from neartag.rerank import reranker as refine
 from neartag.rerank.candidates import Voters
-from neartag.search import topk_kernels, vote_kernels
+from neartag.search import vote_kernels
 from neartag.search.exact import nearest_to_one
 from neartag.x1.kmeans import half_squares
 
@@ -33,7 +32,7 @@ class SinglePoint:
 
     def __init__(self, model: X1Model) -> None:
         self.model = model
-        self.labels = csr_arrays(model.Y)
+        self.labels = csr_arrays(model.Y)[:2]
         self.learners = [_SingleLearner(learner) for learner in model.learners]
 
     def predict_topk(self, row: Rows, k: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -53,7 +52,7 @@ class SinglePoint:
             best, sums = np.empty((1, most), np.int32), np.empty((1, most))
             scratch = np.zeros(model.n_labels), np.empty(model.n_labels, np.int32)
             voters = self.voters(point)
-            vote_kernels.vote_top(self.labels, voters, model.frequency, scratch, best, sums, 0, 1)
+            vote_kernels.vote_top(*self.labels, *voters, model.frequency, *scratch, best, sums, 0, 1)
         if best[0, 0] < 0:
             return None
         labels[:, :most], scores[:, :most] = best, np.minimum(sums, 1.0)
@@ -66,13 +65,10 @@ class SinglePoint:
     def both(self, point: Point) -> tuple[Voters, Voters]:
         """Return who votes by embedding and who by features, each kind's shares 1 in all."""
         model, settings = self.model, self.model.settings
-        how = settings["vote_distance"], settings["n_probe"], model.looked_at
-        exact = settings["vote_search"] == "exact"
+        how = settings.vote.distance, settings.clusters.probes, model.looked_at
+        exact = settings.vote.search == "exact"
         lists = [learner.find(point, *how, exact=exact) for learner in self.learners]
-        return model.elected(
-            lists,
-            lambda index, among: index.find(SingleRow(point, model.n_features), model.count, 1, model.skip, among),
-        )
+        return model.elected(lists, lambda index, among: index.find_one(point, model.count, model.skip, among))
 
 
 class _SingleLearner:
@@ -95,7 +91,7 @@ class _SingleLearner:
         # As for a batch: clusters are compared by how much of the point they explain.
         reach = np.hstack([each[1] * (each[2] if each[2] > 0 else 1) for each in found]).astype(np.float32)
         order, best = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
-        topk_kernels.row_top(reach, 0, order, best, 0, 1)
+        search_kernels.row_top(reach, 0, order, best, 0, 1)
         return np.take_along_axis(ids, order, axis=1), np.take_along_axis(near, order, axis=1)
 
     def _route(self, point: Point, probes: int) -> np.ndarray:
@@ -129,7 +125,7 @@ def _times(point: Point, weights: Rows) -> np.ndarray:
         whole = sparse.csr_matrix((point[2], point[1], point[0]), shape=(1, weights.shape[0]))
         return matmul(whole, weights)[0]
     out = np.empty(weights.shape[1], np.float32)
-    product_kernels.row_times_dense(*point, 0, weights, out)
+    search_kernels.embed_row(point, 0, weights, out)
     return out
 
 

@@ -6,20 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from neartag.core.parameters import MACHINE
 from neartag.linalg.packing import check_pointers, check_rows, count, require, width_of, within
-from neartag.x1 import parameters
+from neartag.x1.settings import X1Settings
 
 
-def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> dict[str, Any]:
-    """Return the model's parameters, those it does not name at their defaults.
+def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> X1Settings:
+    """Return the model's settings, those it does not name at their defaults.
 
     Raises ValueError unless every array has its type and shape, and every number stays inside what it points into.
     """
-    known = {name: value for name, value in parameters.DEFAULTS.items() if name not in MACHINE}
-    checked = parameters.checked({**known, **settings["parameters"]})
+    given = X1Settings.from_parameters(settings["parameters"])
     for name in ("vote_neighbours", "feature_share"):
-        require(not isinstance(checked[name], str), f"{name} was not settled in training")
+        require(not isinstance(given.value(name), str), f"{name} was not settled in training")
     n_features, n_labels, n_learners = (count(settings, name) for name in ("n_features", "n_labels", "n_learners"))
     labels = parts["labels"]
     n = len(labels["indptr"]) - 1
@@ -43,12 +41,12 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
             require(members.dtype == np.int32 and members.ndim == 1, f"members of cluster {c} are not row numbers")
             require(within(members, n), f"members of cluster {c} are not training points")
             require(arrays[f"{c}.history"].ndim == 1, f"cluster {c} has no history of SVP")
-            precision = checked["precision"]
+            precision = given.regression.precision
             check_rows(arrays, f"{c}.weights", _known_features(arrays, c, n_features), width, precision)
             check_rows(arrays, f"{c}.points", len(members), width, precision)
             if f"{c}.centres" in arrays:
                 _check_cells(arrays[f"{c}.centres"], arrays[f"{c}.pointer"], c, len(members), width)
-    return checked
+    return given
 
 
 def _known_features(arrays: dict[str, np.ndarray], c: int, n_features: int) -> int:

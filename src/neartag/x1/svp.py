@@ -132,7 +132,8 @@ class _Pattern:
     def times(self, values: np.ndarray, block: np.ndarray, start: int, stop: int) -> np.ndarray:
         """(S @ block)[start:stop] for the matrix S of these values on Ω."""
         out = np.empty((stop - start, block.shape[1]), np.float32)
-        kernels.sparse_times_dense(self.indptr[start : stop + 1], self.indices, values, block, out, 0, stop - start)
+        rows = self.indptr[start : stop + 1], self.indices, values
+        kernels.sparse_times_dense(rows, block, out, 0, stop - start)
         return out
 
 

@@ -23,6 +23,7 @@ from neartag.x1.learner import Cluster, Learner, cluster_steps, make_partition, 
 from neartag.x1.model import X1Model
 from neartag.x1.schedule import Machine, cluster_bytes, kept_bytes, plan
 from neartag.x1.selection import CHOICES, PART, SMALL, HeldOut, answers, auto_settings, choose, held_out_rows, voters
+from neartag.x1.settings import X1Settings
 
 NOBODY = np.empty(0, np.int64)
 # Up to so many points learners are trained again where only answers were asked for, and no choice was to be made.
@@ -56,10 +57,13 @@ def fit_model(
     try_near = settings["feature_search"] == "auto" and settings["refine"]
     if settings["feature_search"] == "auto":
         settings["feature_search"] = "all"
-    model = X1Model(settings, int(rows.shape[1]), Y, learners, index, proposing=settings["refine"])
+    model = X1Model(
+        X1Settings.from_parameters(settings), int(rows.shape[1]), Y, learners, index, proposing=settings["refine"]
+    )
     if len(held):
         if names:
             settings.update(choose(model, rows, held, names, machine.jobs))
+            model.settings = X1Settings.from_parameters(settings)
         if settings["feature_share"] == 0:
             model.index = None
         if ask or settings["refine"]:
@@ -72,10 +76,11 @@ def fit_model(
                 and model.index.work(rows[held], model.count, PRUNE_LOOSELY) > MOST_WORK
             ):
                 _, listed = voters(
-                    replace(model, settings={**settings, "feature_search": "near"}), rows, held, machine.jobs
+                    replace(model, settings=model.settings.replace(feature_search="near")), rows, held, machine.jobs
                 )
             learned = _refined(model, rows, held, near, alike, listed, machine, progress)
             settings.update(learned.settings)
+            model.settings = X1Settings.from_parameters(settings)
             model.refinement = learned.refinement
             if ask:
                 answered = HeldOut(
@@ -106,7 +111,7 @@ def _refined(
 ) -> refine.Learned:
     with progress:
         progress.start(refine.STEPS, "refining")
-        arguments = rows, model.Y, held, near, alike, listed, model.settings, machine.jobs
+        arguments = rows, model.Y, held, near, alike, listed, model.parameters, machine.jobs
         return refine.learn(*arguments, progress.advance)
 
 

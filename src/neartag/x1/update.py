@@ -33,8 +33,8 @@ def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
     """Return the model with more points: unit rows (m, d) and their labels (m, L or more, where there are new ones)."""
     n, m = model.n_points, rows.shape[0]
     members = np.arange(n, n + m)
-    distance = model.settings["vote_distance"]
-    learners = [learner.add_points(rows, members, distance, threads) for learner in model.learners]
+    distance = model.settings.vote.distance
+    learners = [learner.joined_by(rows, members, distance, threads) for learner in model.learners]
     old = csr_matrix((model.Y.data, model.Y.indices, model.Y.indptr), shape=(n, Y.shape[1]))
     stacked = csr_matrix(sparse.vstack([old, Y.astype(np.float32)], format="csr"))
     index = None if model.index is None else _longer(model.index, rows)
@@ -113,7 +113,7 @@ def reconstruction_error(model: X1Model, rows: np.ndarray, seed: int = 0) -> flo
         by_labels = dense(csr_matrix(unit[cluster.members[places]] @ unit[cluster.members].T))  # (sample, N)
         points = cluster.points / np.maximum(np.linalg.norm(cluster.points, axis=1, keepdims=True), 1e-12)
         by_points = points[places] @ points.T  # (sample, N)
-        count = min(model.settings["svp_neighbours"], by_labels.shape[1])
+        count = min(model.settings.svp.neighbours, by_labels.shape[1])
         near = np.argpartition(-by_labels, count - 1, axis=1)[:, :count]
         wanted, found = (np.take_along_axis(each, near, axis=1) for each in (by_labels, by_points))
         wrong += float(((wanted - found) ** 2)[wanted > 0].sum())
@@ -130,7 +130,7 @@ def _longer(index: FeatureIndex, rows: Rows) -> FeatureIndex:
     old = csr_arrays(index.postings)
     pointer = old[0] + new.indptr
     pieces = np.empty(pointer[-1], np.float32), np.empty(pointer[-1], np.int32), pointer
-    list_kernels.append_columns(old, csr_arrays(new), n, *pieces)
+    list_kernels.append_columns(*old, *csr_arrays(new), n, *pieces)
     return FeatureIndex(csr_matrix(pieces, shape=(d, n + m)))
 
 
@@ -150,7 +150,7 @@ def _fewer(cluster: Cluster, kept: np.ndarray, number: np.ndarray) -> Cluster:
     if stays.all() and np.array_equal(number[cluster.members], cluster.members):
         return cluster
     points = np.ascontiguousarray(cluster.points[stays])
-    cells = None if cluster.cells is None else cluster.cells.keep(stays)
+    cells = None if cluster.cells is None else cluster.cells.fewer(stays)
     return replace(cluster, members=number[cluster.members[stays]], points=points, cells=cells)
 
 
