@@ -92,6 +92,7 @@ def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
         return matmul_rows(rows, weights, threads)
     left = csr_arrays(rows)
     out = np.empty((rows.shape[0], weights.shape[1]), np.float32)
+    right: Any
     if sparse.issparse(weights):
         multiply, right = kernels.sparse_times_sparse, csr_arrays(weights)
     else:

@@ -167,7 +167,8 @@ def candidates(
     """
     postings, table, lengths = centroids
     n_labels, room = lengths.shape[0], out_labels.shape[1]
-    first, second, third = np.zeros(n_labels, np.float32), np.zeros(n_labels, np.float32), np.zeros(n_labels, np.float32)
+    first, second = np.zeros(n_labels, np.float32), np.zeros(n_labels, np.float32)  # what each of the three says
+    third = np.zeros(n_labels, np.float32)
     touched, noted = np.empty((3, n_labels), np.int32), np.zeros((3, n_labels), np.bool_)
     best, values = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
     chosen, taken = np.empty(3 * wanted, np.int32), np.zeros(n_labels, np.bool_)

@@ -14,13 +14,12 @@ from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.rerank import candidate_kernels
 from neartag.rerank.fusion_kernels import NO_SIMILARITY, NO_VOTE
 from neartag.rerank.label_centroids import LabelCentroids
+from neartag.search.weights import Voters
 
 # Candidates from each of the three: so many for each label that a point has on average, and no fewer than that.
 CANDIDATES_PER_LABEL, MIN_CANDIDATES = 6, 20
 # Points whose candidates one piece of work finds at least.
 MIN_PIECE = 256
-
-Voters = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and shares (m, voters)
 
 
 @dataclass
@@ -71,11 +70,6 @@ def candidates_per_source(Y: csr_matrix) -> int:
     """Return how many candidates to take from each of the three, for labels like these."""
     average = Y.nnz / max(1, Y.shape[0])
     return int(min(Y.shape[1], max(MIN_CANDIDATES, round(CANDIDATES_PER_LABEL * average))))
-
-
-def no_voters(m: int) -> Voters:
-    """Return no voters for so many points."""
-    return np.full((m, 1), -1, np.int32), np.zeros((m, 1))
 
 
 def generate(

@@ -2,8 +2,8 @@
 
 log-odds = Σⱼ fⱼ(featureⱼ) + Σⱼ gⱼ(featureⱼ, frequency) + constant, where every f is a piecewise linear function between
 knots and every g one of two variables, coarser: what a vote or a margin is worth depends on how often a label occurs.
-It is a logistic regression in the heights at the knots, with a small L2 penalty, fitted to candidates of held-out points
-by Newton's method; a few thousand of them suffice for its hundred numbers, and what it gives are probabilities.
+It is a logistic regression in the heights at the knots, with a small L2 penalty, fitted to candidates of held-out
+points by Newton's method. A few thousand candidates suffice for its hundred numbers; what it gives are probabilities.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Sums = tuple[float, np.ndarray, np.ndarray]  # loss, gradient (terms,), and the 
 
 @dataclass
 class Fusion:
-    """Functions of the features, and of each together with the last, which is the label's frequency where it is given."""
+    """Functions of the features, and of each together with the last one, mostly the label's frequency."""
 
     fine: np.ndarray  # (J, FINE_KNOTS) rising knots of each feature
     coarse: np.ndarray  # (J, COARSE_KNOTS)
@@ -84,10 +84,10 @@ class Fusion:
 
         `start` is a fusion of much the same candidates, from whose knots and weights to go on.
         """
-        options = {"settled": settled, "max_steps": max_steps}
         if start is None and len(correct) > FEW_CANDIDATES:
             quarter = fixed_subsample(len(correct), 4)
-            start = cls.fit(features[quarter], correct[quarter], threads, **options)  # most of the way on a part
+            part = features[quarter], correct[quarter]  # most of the way on a part of them
+            start = cls.fit(*part, threads, settled=settled, max_steps=max_steps)
         if start is not None:
             fine, coarse, weights = start.fine, start.coarse, start.weights.copy()
         else:
@@ -99,7 +99,7 @@ class Fusion:
         def evaluate(weights: np.ndarray, with_hessian: bool) -> Sums:
             return _penalised_sums(features, correct, (fine, coarse), weights, with_hessian, threads)
 
-        weights, loss = _newton(evaluate, weights, is_near=start is not None, **options)
+        weights, loss = _newton(evaluate, weights, is_near=start is not None, settled=settled, max_steps=max_steps)
         return cls(fine, coarse, weights, loss / max(1, len(correct)))
 
 

@@ -88,9 +88,7 @@ def log_odds(features, tables, out, start, stop):
         *(read(ID, 2), read(FLOAT, 3), read(FLOAT, 2), POINTER, FLAGS, FLOAT, TABLES, DOUBLE[:, ::1], COUNT, COUNT)
     )
 )
-def probabilities(
-    labels, evidence, margins, frequency, without_centroid, default_similarity, tables, out, start, stop
-):
+def probabilities(labels, evidence, margins, frequency, without_centroid, default_similarity, tables, out, start, stop):
     """How likely each row's candidates are right (m, room), −1 where there is none, from what speaks for them.
 
     As `candidates.Candidates.fusion_features` and `log_odds`, without writing the features down; labels without a
@@ -115,9 +113,7 @@ def probabilities(
             out[i, c] = 1.0 / (1.0 + np.exp(-_log_odds(features, tables)))
 
 
-@kernel(
-    types.void(read(FLOAT, 2), FLAGS, KNOTS, read(DOUBLE), DOUBLE[::1], DOUBLE[:, ::1], COUNT, COUNT)
-)
+@kernel(types.void(read(FLOAT, 2), FLAGS, KNOTS, read(DOUBLE), DOUBLE[::1], DOUBLE[:, ::1], COUNT, COUNT))
 def normal_equations(features, correct, knots, weights, gradient, hessian, start, stop):
     """Add the gradient and the Hessian, its lower triangle, of the rows' logistic loss at these weights.
 

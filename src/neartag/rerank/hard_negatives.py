@@ -9,11 +9,11 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg.rows import Rows, csr_arrays
-from neartag.rerank.candidates import generate, no_voters
+from neartag.rerank.candidates import generate
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
-from neartag.search.weights import FEATURE_SHARPNESS, voter_weights
+from neartag.search.weights import FEATURE_SHARPNESS, no_voters, voter_weights
 
 # Neighbours by features that are asked.
 NEIGHBOURS = 20

@@ -164,7 +164,7 @@ def _solve(rows, squares, problem, cost, tolerance, rounds, w):
 
 @kernel(COUNT(CSR, IDS, FLOAT, DOUBLE[::1], COUNT, ID[::1], FLOAT[::1]))
 def _write_weights(rows, points, min_weight, w, written, out_indices, out_data):
-    """Write the weights of `min_weight` or more behind those written, and set w to zeros; returns how many there are."""
+    """Write the weights of `min_weight` or more behind those written, and set w to zeros; returns how many then are."""
     indptr, indices, _ = rows
     for i in points:
         for p in range(indptr[i], indptr[i + 1]):

@@ -123,7 +123,8 @@ def fit_rankers(
         pieces[start] = features[:many].copy(), weights[:many].copy()
 
     run_pieces(fit_labels, labels, threads, work=entries, least=1)
-    features, weights = (np.concatenate(each) for each in zip(*(pieces[start] for start in sorted(pieces)), strict=True))
+    in_order = [pieces[start] for start in sorted(pieces)]
+    features, weights = (np.concatenate(each) for each in zip(*in_order, strict=True))
     matrix = csr_matrix((weights, features, csr.pointer(written)), shape=(labels, d))
     matrix.sort_indices()
     return Rankers(matrix, bias, positives > 0)

@@ -18,11 +18,12 @@ from neartag.core.threads import run_ranges
 from neartag.linalg.rows import CSRArrays, Rows
 from neartag.linalg.single_row import SingleRow
 from neartag.rerank import fusion_kernels
-from neartag.rerank.candidates import Candidates, Voters, generate
+from neartag.rerank.candidates import Candidates, generate
 from neartag.rerank.fusion import Fusion
 from neartag.rerank.fusion_kernels import NO_VOTE
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.rerank.rankers import Rankers
+from neartag.search.weights import Voters
 
 
 @dataclass
@@ -51,9 +52,7 @@ class Reranker:
         found.labels[frequency[found.labels] == 0] = -1  # their points were all forgotten; −1 stays −1
         return found
 
-    def scores(
-        self, X: Rows | SingleRow, candidates: Candidates, frequency: np.ndarray, threads: int
-    ) -> np.ndarray:
+    def scores(self, X: Rows | SingleRow, candidates: Candidates, frequency: np.ndarray, threads: int) -> np.ndarray:
         """Return the probability of each candidate (m, room), −1 where there is none."""
         labels = candidates.labels
         margins = self.rankers.margins(X, labels, threads)

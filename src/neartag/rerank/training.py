@@ -10,12 +10,13 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg.rows import Rows, csr_arrays
-from neartag.rerank.candidates import Candidates, Voters, candidates_per_source, generate
+from neartag.rerank.candidates import Candidates, candidates_per_source, generate
 from neartag.rerank.fusion import Fusion, fixed_subsample
 from neartag.rerank.hard_negatives import CachedNeighbours, NeighbourSearch, find_hard_negatives
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.rerank.rankers import Rankers, fit_rankers
 from neartag.rerank.reranker import Reranker
+from neartag.search.weights import Voters
 
 # Costs of the rankers' errors that are tried, the first where nothing can be told.
 COSTS = (0.5, 1.0)
@@ -217,9 +218,7 @@ def _make_trial(
     return trial, False
 
 
-def _choose_cost(
-    costs: tuple[float, ...], data: _RankerData, trial: _Trial, min_weight: float, threads: int
-) -> float:
+def _choose_cost(costs: tuple[float, ...], data: _RankerData, trial: _Trial, min_weight: float, threads: int) -> float:
     """Return the cost whose rankers, trained for a part of the labels, serve a fusion of their candidates best."""
     tried = np.zeros(data.Y.shape[1], bool)
     tried[np.flatnonzero(trial.frequency)[::LABELS_PER_TRIED]] = True

@@ -28,8 +28,6 @@ PRUNE, RESCORED_PER_NEIGHBOUR = 0.3, 4
 PRUNE_LOOSELY = 0.6
 # A search of all points is long when it looks at more entries than this for a point.
 MOST_WORK = 15_000
-# Where neighbours by features are looked for among those by embedding only, so many of these for each one wanted.
-AMONG = 2
 
 
 @dataclass

@@ -60,3 +60,24 @@ def vote_top(labels, voters, frequency, scratch, out_ids, out_scores, start, sto
             filled = place_label(label, value, frequency, filled, out_ids[i], out_scores[i])
         out_ids[i, filled:] = -1
         out_scores[i, filled:] = 0.0
+
+
+@kernel(types.void(CSR, VOTERS, read(ID, 2), DOUBLE[::1], DOUBLE[:, ::1], COUNT, COUNT))
+def label_shares(labels, voters, asked, score, out, start, stop):
+    """The summed weight of those voters of each row that have the labels asked for (m, k); 0 for −1.
+
+    `score` (L,) is zeros, and is left so.
+    """
+    indptr, indices, _ = labels
+    ids, weights = voters
+    for i in range(start, stop):
+        for v in range(ids.shape[1]):
+            if ids[i, v] >= 0:
+                for p in range(indptr[ids[i, v]], indptr[ids[i, v] + 1]):
+                    score[indices[p]] += weights[i, v]
+        for c in range(asked.shape[1]):
+            out[i, c] = score[asked[i, c]] if asked[i, c] >= 0 else 0.0
+        for v in range(ids.shape[1]):
+            if ids[i, v] >= 0:
+                for p in range(indptr[ids[i, v]], indptr[ids[i, v] + 1]):
+                    score[indices[p]] = 0.0

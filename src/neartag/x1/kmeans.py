@@ -19,6 +19,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
 from neartag.linalg.rows import Rows, matmul
+from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
 from neartag.x1.parameters import STARTS
 
@@ -111,13 +112,20 @@ def partition(
     return _truncated(X, assignment, centroid_entries, max_size, threads)
 
 
-def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.ndarray:
-    """Return for each row its `probes` nearest clusters (n, probes), nearest first."""
+def route(
+    X: Rows | SingleRow, centroids: Rows, probes: int = 1, threads: int = 1, *, offset: np.ndarray | None = None
+) -> np.ndarray:
+    """Return for each row its `probes` nearest clusters (n, probes), nearest first.
+
+    `offset` are the centroids' `half_squares`, where they are known.
+    """
     n, count = X.shape[0], centroids.shape[1]
     probes = min(probes, count)
     if count == 1:
         return np.zeros((n, 1), np.int32)
-    offset = half_squares(centroids)
+    offset = half_squares(centroids) if offset is None else offset
+    if isinstance(X, SingleRow):
+        return np.argsort(offset - X.matmul(centroids), kind="stable")[None, :probes]
     nearest = np.empty((n, probes), np.int32)
     score = np.empty((min(n, BLOCK), probes), np.float32)
     for first in range(0, n, BLOCK):
