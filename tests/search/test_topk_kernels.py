@@ -65,6 +65,25 @@ def test_vote_top(rows, n_labels, n_voters, wanted, ties, seed):
     assert (outside(scores, start, stop) == UNTOUCHED).all()
 
 
+@given(ranges(), st.integers(1, 9), st.integers(0, 6), st.integers(1, 5), seeds)
+@settings(max_examples=100)
+def test_label_shares(rows, n_labels, n_voters, k, seed):
+    m, start, stop = rows
+    random = np.random.default_rng(seed)
+    labels = random_labels(random, 8, n_labels)
+    voters, weights = random.integers(-1, 8, (m, n_voters)).astype(np.int32), random.random((m, n_voters))
+    asked = random.integers(-1, n_labels, (m, k)).astype(np.int32)
+    out, sums = np.full((m, k), UNTOUCHED), np.zeros(n_labels)
+    vote_kernels.label_shares(parts(labels), frozen(voters, weights), *frozen(asked), sums, out, start, stop)
+    assert not sums.any(), "left as it was found"
+    for row in range(start, stop):
+        best, scores = brute_vote(labels, voters[row], weights[row], np.zeros(n_labels), n_labels)
+        share_of = dict(zip(best, scores, strict=True))
+        wanted = [share_of.get(int(label), 0.0) if label >= 0 else 0.0 for label in asked[row]]
+        assert out[row].tolist() == wanted  # the same sums in the same order: equal to the last bit
+    assert (outside(out, start, stop) == UNTOUCHED).all()
+
+
 def sparse_top(Q, P, prune, rescored, ids, values, start, stop):
     n, d = P.shape
     score, touched, query = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
@@ -187,6 +206,7 @@ def test_row_times_dense_and_dense_times_vector():
         inverted_index_kernels.sparse_top,
         inverted_index_kernels.restricted_top,
         vote_kernels.vote_top,
+        vote_kernels.label_shares,
     ],
     ids=lambda kernel: kernel.py_func.__name__,
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import single_threaded_blas
+from neartag.linalg.rows import csr_arrays
 from neartag.search.exact import nearest
 from neartag.search.weights import voter_weights
 from neartag.x1.vote import vote
@@ -55,7 +56,7 @@ def test_vote_is_the_loop_to_the_last_bit(m, n, n_labels, count, k, kind, thread
     frequency = np.bincount(Y.indices, minlength=n_labels)
     ids, cosines = nearest(unit(m, 3, seed), unit(n, 3, seed + 1), count, threads)
     weights = voter_weights(cosines, kind)
-    labels, scores = vote(Y, ids, weights, frequency, k, threads)
+    labels, scores = vote(csr_arrays(Y), (ids, weights), frequency, k, threads)
     assert labels.dtype == np.int32
     assert scores.dtype == np.float64
     for row in range(m):
@@ -65,7 +66,7 @@ def test_vote_is_the_loop_to_the_last_bit(m, n, n_labels, count, k, kind, thread
 def test_ties_go_to_the_more_frequent_label_then_to_the_lower_id():
     # One voter with labels 0 to 3, which 1, 5, 5 and 2 points have.
     Y = csr_matrix(np.ones((1, 4), np.float32))
-    labels, scores = vote(Y, np.array([[0]], np.int32), np.array([[1.0]]), np.array([1, 5, 5, 2]), 4)
+    labels, scores = vote(csr_arrays(Y), (np.array([[0]], np.int32), np.array([[1.0]])), np.array([1, 5, 5, 2]), 4)
     assert labels.tolist() == [[1, 2, 3, 0]]
     assert scores.tolist() == [[1, 1, 1, 1]]
 
@@ -74,6 +75,6 @@ def test_by_hand():
     Y = csr_matrix(np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]], np.float32))
     voters = np.array([[0, 1, 2], [3, -1, -1], [2, 2, 3]], np.int32)
     weights = np.array([[0.5, 0.25, 0.25], [1, 0, 0], [0.25, 0.25, 0.5]])
-    labels, scores = vote(Y, voters, weights, np.array([2, 1, 1, 0]), 3)
+    labels, scores = vote(csr_arrays(Y), (voters, weights), np.array([2, 1, 1, 0]), 3)
     assert labels.tolist() == [[0, 1, 2], [-1, -1, -1], [2, -1, -1]]
     assert scores.tolist() == [[0.75, 0.25, 0.25], [0, 0, 0], [0.5, 0, 0]]

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.linalg import product_kernels
-from neartag.linalg.rows import CSRArrays, Rows, csr_arrays, matmul
+from neartag.linalg import kernels
+from neartag.linalg.rows import CSRArrays, Rows, csr_arrays
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,12 @@ class SingleRow:
 
     def matmul(self, weights: Rows) -> np.ndarray:
         """Return row @ weights (width,) for weights (d, width)."""
+        out = np.empty((1, weights.shape[1]), np.float32)
         if sparse.issparse(weights):
-            return matmul(self.to_csr(), weights)[0]
-        out = np.empty(weights.shape[1], np.float32)
-        product_kernels.row_times_dense(self.arrays, 0, weights, out)
-        return out
-
-    def to_csr(self) -> csr_matrix:
-        """Return the row as a CSR matrix (1, d)."""
-        indptr, indices, data = self.arrays
-        return csr_matrix((data, indices, indptr), shape=self.shape)
+            kernels.sparse_times_sparse(self.arrays, csr_arrays(weights), out, 0, 1)
+        else:
+            kernels.sparse_times_dense(self.arrays, weights, out, 0, 1)
+        return out[0]
 
     def to_dense(self) -> np.ndarray:
         """Return the row as an array (1, d)."""
