@@ -16,7 +16,7 @@ from neartag.linalg import kernels
 from neartag.linalg.rows import CSRArrays, Rows, csr_arrays
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class SingleRow:
     """A row of unit length, in the types that the kernels are compiled for."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -84,9 +85,9 @@ class Cluster:
         if self.zero_below > 0:
             embedded[np.abs(embedded) < self.zero_below] = 0
         square = float(np.dot(embedded, embedded.astype(np.float64)))
-        length = np.array([np.sqrt(square)], np.float32)
+        length = np.float32(math.sqrt(square))
         if square == 0:
-            return np.full((1, count), -1, np.int32), np.full((1, count), -np.inf, np.float32), length
+            return np.full((1, count), -1, np.int32), np.full((1, count), -np.inf, np.float32), length[None]
         offset = None
         if distance == "euclidean":
             offset = self.half_squares
@@ -98,7 +99,7 @@ class Cluster:
             ids, near = self.cells.nearest(embedded[None], self.points, count, 1, offset=offset)
         if distance == "euclidean":
             near += np.float32(1 - square / 2)
-        return self.rows_of(ids), near, length
+        return self.rows_of(ids), near, length[None]
 
     def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Cluster:
         """Return the cluster with its members in cells, where these are enough for that to pay."""
@@ -147,6 +148,8 @@ class Learner:
         that knows none of the point's features turns what little is left into any direction. ‖V·x‖ tells how much of
         the point a cluster explains; neighbours of several clusters are ranked by ‖V·x‖ · cosine.
         """
+        if len(self.clusters) == 1:
+            return self.clusters[0].find(X, distance, count, threads, exact=exact)[:2]
         routes = route(X, self.centroids, probes, threads, offset=self.centroid_offset)  # (m, probes)
         m, probes = routes.shape
         if isinstance(X, SingleRow):

@@ -122,17 +122,17 @@ class X1Model:
     def retrieve(self, X: object, *, n_jobs: int | None = -1) -> Retrieved:
         """Return who votes on each row of X; for many rows see `retrieve_batches`, which bounds the memory."""
         checked = check_features(X, self.n_features, "X1Classifier")
-        one = checked.shape[0] == 1
-        return self._search(SingleRow.unit(checked) if one else normalise(as_rows(checked)), resolve_jobs(n_jobs))
+        if checked.shape[0] == 1:
+            return self._search(SingleRow.unit(checked), 1)
+        return self._search(normalise(as_rows(checked)), resolve_jobs(n_jobs))
 
     def retrieve_batches(self, X: object, *, n_jobs: int | None = -1) -> Iterator[Retrieved]:
         """Yield what `retrieve` returns, for some rows of X after the others."""
         checked = check_features(X, self.n_features, "X1Classifier")
-        threads = resolve_jobs(n_jobs)
         if checked.shape[0] == 1:
-            yield self._search(SingleRow.unit(checked), threads)
+            yield self._search(SingleRow.unit(checked), 1)
             return
-        rows = as_rows(checked)
+        rows, threads = as_rows(checked), resolve_jobs(n_jobs)
         for first in range(0, rows.shape[0], self.batch_rows):
             yield self._search(normalise(rows[first : first + self.batch_rows]), threads)
 
@@ -143,8 +143,10 @@ class X1Model:
             best, sums = best_candidates(*self.candidates(found), self.frequency, most, found.threads)
         else:
             best, sums = vote(self.label_arrays, self.voters(found), self.frequency, most, found.threads)
-        labels, scores = np.full((len(best), k), -1, np.int32), np.zeros((len(best), k))
-        labels[:, :most], scores[:, :most] = best, np.minimum(sums, 1.0)
+        labels, scores = best, np.minimum(sums, 1.0)
+        if most < k:
+            labels = np.pad(best, ((0, 0), (0, k - most)), constant_values=-1)
+            scores = np.pad(scores, ((0, 0), (0, k - most)))
         unheard = labels[:, 0] < 0
         if unheard.any():
             labels[unheard], scores[unheard] = most_frequent(self.frequency, self.n_points, k)
