@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest browser-test test-annif lint format bench peers reproduction clean
+.PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction clean
 
 demo: $(VENV)/.installed
 	$(BIN)/neartag demo
@@ -47,22 +47,31 @@ browser-test: .venv-browser/.installed
 	.venv-browser/bin/python -m pytest -q tests/browser
 	@echo "screenshots: $(CURDIR)/build/screenshots"
 
+# The README's picture of the page: a model of the embedded corpus, a real server, Debian's Chromium.
+pictures: .venv-browser/.installed
+	sh scripts/need_chromium.sh
+	.venv-browser/bin/python scripts/page_picture.py docs/page.png
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	@echo "setting up neartag in $(VENV) with pip: about two minutes, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve]"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed
+	@echo "adding the tests' tools to $(VENV) with pip: a minute or two, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz]"
 	touch $@
 
 $(VENV)/.plot: $(VENV)/.installed
+	@echo "adding matplotlib to $(VENV) with pip: a minute or two, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve,plot]"
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.installed
+	@echo "adding the linters to $(VENV) with pip: a minute or two, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve,lint]"
 	touch $@
 

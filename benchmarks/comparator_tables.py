@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from neartag import comparators
-from neartag.core.memory import in_words
+from neartag.core.memory import format_bytes
 from neartag.data import registry
 from neartag.experiments.printed import TABLE_3
 from neartag.metrics import paired_bootstrap
@@ -117,7 +117,7 @@ def against_x1(name: str, results: dict, labels_file: Callable[[str, str], Path]
 
 def costs(result: dict) -> list[str]:
     """Return what a result cost: CPU seconds, milliseconds a point, model and memory."""
-    sizes = [in_words(result["model_bytes"]), in_words(result["peak_bytes"])]
+    sizes = [format_bytes(result["model_bytes"]), format_bytes(result["peak_bytes"])]
     return [f"{result['cpu']:.1f}", f"{result['ms_a_point']:.2f}", *sizes]
 
 

@@ -26,10 +26,11 @@ from run import machine
 from neartag import presets
 from neartag.core import threads
 from neartag.core.errors import DataError
-from neartag.core.threads import available_cores, matmul_rows, run_ranges, single_threaded_blas
+from neartag.core.threads import available_cores, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
 from neartag.linalg import cholesky as factor
-from neartag.linalg import product_kernels
+from neartag.linalg import conjugate_gradients, product_kernels
+from neartag.linalg.products import matmul_rows
 from neartag.linalg.rows import as_rows, compact, normalise, select_columns, used_columns
 from neartag.search import topk_kernels
 from neartag.search.exact import QUERY_TILE, nearest
@@ -143,17 +144,17 @@ def feature_products(lengths: np.ndarray, d: int) -> Cost:
 
 def factoring(d: int) -> Cost:
     """A Cholesky factor: for each block of columns what is left is read and written once."""
-    return Cost(d**3 / 3, 2 * NUMBER * d**3 / (6 * factor.BLOCK))
+    return Cost(d**3 / 3, 2 * NUMBER * d**3 / (6 * factor.BLOCK_COLUMNS))
 
 
 def solving(d: int, dim: int) -> Cost:
     """Forward and back with the factor, which is read twice for each piece of the columns."""
-    return Cost(2 * d**2 * dim, max(1, min(threads.PIECES, dim // factor.COLUMNS)) * NUMBER * d**2)
+    return Cost(2 * d**2 * dim, max(1, min(threads.MAX_PIECES, dim // factor.MIN_SOLVED_COLUMNS)) * NUMBER * d**2)
 
 
 def gradient_pieces(dim: int) -> int:
     """Pieces that conjugate gradients cut the columns into."""
-    return max(1, min(threads.PIECES, dim // admm.CG_COLUMNS))
+    return max(1, min(threads.MAX_PIECES, dim // conjugate_gradients.MIN_COLUMNS))
 
 
 def gradient_products(entries: int, dim: int) -> Cost:
@@ -415,8 +416,11 @@ class Steps:
             return getattr(rows, "nnz", 0) * getattr(block, "shape", (0,))[-1]
 
         def run():
-            with watch(admm, "gram", "cholesky", "cholesky_solve", "times", note=multiplied) as calls:
-                return admm.admm(X, Z, l2=l2, threads=self.cores), calls
+            with (
+                watch(admm, "gram", "cholesky", "cholesky_solve") as calls,
+                watch(conjugate_gradients, "matmul", note=multiplied) as products,
+            ):
+                return admm.admm(X, Z, l2=l2, threads=self.cores), calls | products
 
         seconds, (found, calls) = best(run)
         solver = self.facts["solver"] = admm.cheapest_solver(X, dim)
@@ -424,8 +428,8 @@ class Steps:
         if solver == "cg":
             pieces = gradient_pieces(dim)
             # Pieces of columns end at steps of their own: so many on average.
-            steps = sum(each for _, each in calls["times"]) / (2 * X.nnz * dim)
-            products = spent(calls["times"]) / min(self.cores, pieces)
+            steps = sum(each for _, each in calls["matmul"]) / (2 * X.nnz * dim)
+            products = spent(calls["matmul"]) / min(self.cores, pieces)
             peak = fetch_peak(max(n, d), dim // pieces, self.cores)
             cost = gradient_products(X.nnz, dim) * steps
             self.add(f"{name}: products, a step", products, cost, "fetching", peak, steps)

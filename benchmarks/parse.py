@@ -20,8 +20,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
+from neartag.data.formats.xmc import read_xmc
 from neartag.data.registry import find
-from neartag.data.xmc import read_xmc
 
 
 def seconds(action) -> float:

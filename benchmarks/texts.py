@@ -24,8 +24,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators.knn import KNNClassifier
 from neartag.data import debian, registry
-from neartag.data.document import Document
-from neartag.data.documents import documents
+from neartag.data.documents import Document, documents
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.metrics import evaluate
 from neartag.tagging.corpus import build_corpus

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.sparse import csr_matrix
 
 UNTOUCHED = -7.0  # stands in `out` before the call, and must still stand in the rows outside start…stop
@@ -41,6 +42,13 @@ def random_csr(random, n, width, most=9):
     indptr = np.cumsum([0] + [len(row) for row in rows])
     values = random.standard_normal(indptr[-1]).astype(np.float32)
     return csr_matrix((values, np.concatenate([*rows, []]).astype(np.int32), indptr), shape=(n, width))
+
+
+def random_rows(n=30, d=20, density=0.2, seed=0):
+    """Return sparse rows, the first and the last of them empty."""
+    matrix = sparse.random(n, d, density, format="lil", dtype=np.float32, random_state=seed)
+    matrix[0], matrix[n - 1] = 0, 0
+    return csr_matrix(matrix)
 
 
 def random_labels(random, n, n_labels, most=4):

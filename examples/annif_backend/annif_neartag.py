@@ -19,7 +19,7 @@ from annif.suggestion import SubjectSuggestion, SuggestionBatch
 from annif.util import boolean
 
 from neartag import LiveTagger, TextTagger, TfidfFeatures, X1Classifier
-from neartag.data.document import Document
+from neartag.data.documents import Document
 
 # Settings of X1 that a project may give, with their types; `neartag methods x1` says what they mean.
 SETTINGS = {

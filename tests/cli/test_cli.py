@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-import pathlib
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,7 +25,7 @@ from neartag.x1.parameters import DEFAULTS, PARAMETERS
 
 SMALL = ["--n-learners", "2", "--embedding-dim", "10", "--svp-neighbours", "20", "--n-jobs", "1"]
 SETTINGS = {"n_learners": 2, "embedding_dim": 10, "svp_neighbours": 20, "n_jobs": 1}
-HELP_CPU_SECONDS = 0.4
+HELP_MODULES = 300
 TEXTS = [
     ("bake bread with yeast and flour", ["baking", "bread"]),
     ("knead the dough for bread", ["bread"]),
@@ -88,8 +86,8 @@ class TestTrain:
         assert report["peak_rss_bytes"] is None or report["peak_rss_bytes"] > 10**7
 
     def test_data_that_take_much_of_the_memory_allowed_are_mapped(self, folder, tmp_path, monkeypatch):
-        monkeypatch.setattr(mapped, "MAPPED_SHARE", 1e-9)
-        monkeypatch.setattr(mapped.memory, "of_computer", lambda: None)
+        monkeypatch.setattr(mapped, "IN_MEMORY_SHARE", 1e-9)  # no option sets it: a model needs more than its data
+        monkeypatch.setattr(mapped.memory, "total", lambda: None)
         arguments = ["train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite"]
         assert json.loads(succeed(*arguments, "--json"))["mapped_bytes"] == 0
         assert "mapped" not in succeed(*arguments)
@@ -359,7 +357,7 @@ class TestMistakes:
         assert line == f"error: {tmp_path / 'missing'}: {os.strerror(errno.ENOENT)}\n"
 
     def test_a_bug_keeps_its_traceback(self, folder, monkeypatch):
-        monkeypatch.setattr(store, "load", lambda *_: 1 / 0)
+        monkeypatch.setattr("neartag.storage.store.load", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             invoke("inspect", folder / "model")
 
@@ -382,21 +380,16 @@ class TestHelp:
     def test_version(self):
         assert succeed("--version") == f"neartag {__version__}\n"
 
-    def test_takes_little_cpu_and_loads_nothing_heavy(self):
-        resource = pytest.importorskip("resource")
+    def test_loads_nothing_heavy_and_few_modules(self):
         code = (
             "import sys\nfrom neartag.cli.main import run\ntry:\n    run()\nfinally:\n"
             "    heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'joblib'} & set(sys.modules)\n"
-            "    print(sorted(heavy), file=sys.stderr)"
+            "    print(sorted(heavy), len(sys.modules), file=sys.stderr)"
         )
-        times = []
-        for _ in range(5):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-            assert done.stderr == "[]\n"
-        assert statistics.median(times) < HELP_CPU_SECONDS
+        done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=True)
+        heavy, _, count = done.stderr.strip().rpartition(" ")
+        assert heavy == "[]"
+        assert int(count) < HELP_MODULES, "about 180 are loaded; numpy alone would add as many"
 
 
 class TestProcess:
@@ -450,7 +443,7 @@ class TestProcess:
         # In the midst of the work: Python drops an interrupt that comes while a library is being imported.
         assert "after" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        shown, told = process.communicate(timeout=60)
+        shown, told = process.communicate()
         # Python ends itself by the signal where that has hit a library in the midst of exec(); shells call both 130.
         assert process.returncode in (130, -signal.SIGINT)
         assert shown == ""
@@ -590,10 +583,3 @@ class TestParts:
         cost = usage.Usage()
         sum(range(10**6))
         assert cost.measured()["cpu_seconds"] > 0
-
-
-def test_the_readme_shows_the_sentences_that_the_demo_tags():
-    from neartag.cli.demo import SENTENCES
-
-    readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert "\n".join(SENTENCES) in readme

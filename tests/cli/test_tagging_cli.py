@@ -12,6 +12,11 @@ import numpy as np
 import pytest
 
 from cli_helpers import invoke
+from neartag import LiveTagger
+from neartag.cli.sources import Reading
+from neartag.cli.update import add_in_batches
+from neartag.core import progress
+from neartag.core.errors import DataError
 
 
 def run(*arguments, stdin=None):
@@ -134,17 +139,17 @@ def test_bad_lines_stop_it_or_are_passed_over(model, tmp_path):
     assert "2 bad lines were passed over" in done.stderr
 
 
-def test_what_was_added_before_an_error_is_told(model, tmp_path, monkeypatch):
-    from neartag.cli import update
-
-    monkeypatch.setattr(update, "BATCH", 2)
+def test_what_was_added_before_an_error_is_told(model, tmp_path):
     lines = [json.dumps({"text": "a chess program", "labels": ["new"]}) for _ in range(5)]
     (tmp_path / "more.jsonl").write_text("\n".join([*lines, "{"]))
+    live, documents = LiveTagger(model), Reading().documents(tmp_path / "more.jsonl")
+    with pytest.raises(DataError, match=r"more\.jsonl:6: .*; the first 4 documents are added"):
+        add_in_batches(live, documents, replace=False, progress=progress.choose("silent"), batch_documents=2)
+    assert json.loads(run("inspect", model, "--json").stdout)["points"] == 724
     done = run("add", model, tmp_path / "more.jsonl")
     assert done.exit_code == 2
     assert "more.jsonl:6" in done.stderr
-    assert "the first 4 documents are added" in done.stderr
-    assert json.loads(run("inspect", model, "--json").stdout)["points"] == 724
+    assert "are added" not in done.stderr
 
 
 def test_an_explanation_without_voters_says_so(folder):

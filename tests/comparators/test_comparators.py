@@ -18,7 +18,7 @@ from neartag.comparators.model import best, dimension, prepared, to_unit_interva
 from neartag.comparators.presets import CHOSEN
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.memory import in_use
-from neartag.core.parameters import checked, defaults
+from neartag.core.parameters import check_settings, defaults
 
 OTHERS = [name for name in METHODS if name != "x1"]
 # What makes a method quick on a few hundred points.
@@ -163,7 +163,7 @@ def test_no_training_point_has_a_label(name):
 @pytest.mark.parametrize("method", OTHERS)
 def test_presets_are_settings_that_the_method_has(method):
     for name, settings in CHOSEN[method].items():
-        checked(settings, comparators.get(method).parameters, method)
+        check_settings(settings, comparators.get(method).parameters, method)
         assert presets.get(name, method) == settings
 
 

@@ -73,11 +73,11 @@ def test_gradient_and_hessian_are_those_of_the_objective(dense):
     rows, Y, X, Y64 = matrices(dense=dense)
     W, H, sizes = factors(40, 25, 5)
     made = Gradients.of(rows, Y, 1)
-    image = made.hessian_times(W.astype(np.float32), sizes, L2)
+    image = made.gram.regularized_times(W.astype(np.float32), sizes, L2)
     # As an operator on all of W at once, by second differences of the objective, which is quadratic in W.
     S = np.random.default_rng(2).normal(size=W.shape)
     wanted = objective(X, Y64, W + S, H) + objective(X, Y64, W - S, H) - 2 * objective(X, Y64, W, H)
-    found = np.sum(S * made.hessian_times(S.astype(np.float32), sizes, L2))
+    found = np.sum(S * made.gram.regularized_times(S.astype(np.float32), sizes, L2))
     assert found == pytest.approx(wanted, rel=1e-5)
     # And the gradient, which is what conjugate gradients begin with, by central differences.
     right = X.T @ Y64 @ H

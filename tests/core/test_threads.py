@@ -15,12 +15,15 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import (
+    BLOCK_ROWS,
+    MAX_PIECES,
     available_cores,
-    matmul_rows,
     resolve_jobs,
+    run_blocks,
+    run_pieces,
     run_ranges,
     single_threaded_blas,
-    transpose_matmul,
+    sum_blocks,
 )
 
 OTHER = 3  # threads of BLAS before a hold: neither one nor, likely, the number of cores
@@ -184,36 +187,83 @@ def test_a_forked_process_has_threads_of_its_own():
     program = """
 import os, signal, sys
 import numpy as np
-from neartag.core.threads import tall_times
-block = np.ones((8, 2))
-tall_times(block, block.T, 2)
+from neartag.core.threads import run_ranges
+
+def doubled():
+    out = np.ones(8)
+    run_ranges(lambda out, start, stop: np.multiply(out[start:stop], 2, out=out[start:stop]), 8, 2, out)
+    return out
+
+doubled()
 child = os.fork()
 if child == 0:
-    signal.alarm(5)  # a child that waits for threads that it does not have
-    os._exit(0 if (tall_times(block, block.T, 2) == 2).all() else 1)
+    signal.alarm(120)  # ends a child that waits, for ever, for threads that it does not have
+    os._exit(0 if (doubled() == 2).all() else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
 """
-    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", program], timeout=300).returncode == 0
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("n", [0, 1, 5, 40])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_are_those_of_one_thread(threads, n, dtype):
-    random = np.random.default_rng(0)
-    tall, other = random.standard_normal((n, 4)).astype(dtype), random.standard_normal((n, 3)).astype(dtype)
-    small = random.standard_normal((4, 3)).astype(dtype)
-    product, squares = matmul_rows(tall, small, threads), transpose_matmul(tall, other, threads)
-    assert product.dtype == squares.dtype == dtype
-    np.testing.assert_allclose(product, tall @ small, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(squares, tall.T @ other, rtol=0, atol=1e-5)
+def pieces(run, count, threads, **options):
+    """Return the pieces of 0…count that were worked on, in their order."""
+    seen, lock = [], threading.Lock()
+
+    def work_on(start, stop):
+        with lock:
+            seen.append((start, stop))
+
+    run(work_on, count, threads, **options)
+    return sorted(seen)
 
 
-def test_sums_over_ranges_do_not_depend_on_which_ended_first():
-    random = np.random.default_rng(0)
-    left = random.standard_normal((1000, 6)).astype(np.float32)
-    sums = {transpose_matmul(left, left, 4).tobytes() for _ in range(20)}
+COUNTS = [0, 1, 7, 2 * BLOCK_ROWS - 1, 5 * BLOCK_ROWS + 3, 2 * MAX_PIECES * BLOCK_ROWS + 1]
+
+
+@pytest.mark.parametrize("run", [run_pieces, run_blocks])
+@pytest.mark.parametrize("count", COUNTS)
+def test_pieces_cover_every_row_once_and_do_not_depend_on_the_threads(run, count):
+    wanted = pieces(run, count, 1)
+    assert [row for piece in wanted for row in range(*piece)] == list(range(count))
+    for threads in (2, 3, 40):
+        assert pieces(run, count, threads) == wanted
+
+
+@pytest.mark.parametrize(("count", "min_size", "wanted"), [(10, 1, 10), (10, 4, 2), (10, 11, 1), (1000, 1, MAX_PIECES)])
+def test_pieces_have_a_size_at_least(count, min_size, wanted):
+    found = pieces(run_pieces, count, 2, min_size=min_size)
+    assert len(found) == wanted
+    assert all(stop - start >= min(min_size, count) for start, stop in found)
+
+
+@pytest.mark.parametrize("run", [run_pieces, run_blocks])
+def test_a_row_that_outweighs_a_piece_is_worked_on_once(run):
+    count = 4 * BLOCK_ROWS
+    costs = np.ones(count)
+    costs[[0, 5, count - 1]] = 1e9
+    found = pieces(run, count, 2, work=np.concatenate([[0], np.cumsum(costs)]))
+    assert [row for piece in found for row in range(*piece)] == list(range(count))
+    assert all(start < stop for start, stop in found), "no piece without rows"
+
+
+def test_blocks_fit_the_cache():
+    assert max(stop - start for start, stop in pieces(run_blocks, 9 * BLOCK_ROWS, 2)) == BLOCK_ROWS
+
+
+def test_an_error_in_any_piece_is_raised():
+    def work_on(start, stop):
+        if start <= 77 < stop:
+            raise KeyError(77)
+
+    with pytest.raises(KeyError):
+        run_pieces(work_on, 100, 2, min_size=1)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_sums_are_always_taken_in_the_same_order(count):
+    values = np.random.default_rng(0).standard_normal((count, 3)).astype(np.float32)
+    sums = {sum_blocks(lambda a, b: values[a:b].sum(axis=0), count, t).tobytes() for t in (1, 2, 3, 2, 3)}
     assert len(sums) == 1
+    np.testing.assert_allclose(np.frombuffer(sums.pop(), np.float32), values.sum(axis=0, dtype=np.float64), atol=1e-2)
 
 
 @pytest.mark.parametrize(("n_jobs", "meant"), [(None, 1), (1, 1), (7, 7), (np.int64(3), 3)])

@@ -19,7 +19,7 @@ from data_helpers import assert_same, datasets, names, rows, toy
 from neartag.core.errors import DataError, ParameterError
 from neartag.data import formats, registry
 from neartag.data.files import replacing
-from neartag.data.npz import read_npz, write_npz
+from neartag.data.formats.npz import read_npz, write_npz
 
 ENDINGS = [".txt", ".xmc.gz", ".svm.bz2", ".npz", ".jsonl", ".jsonl.xz"]
 NAMED = {"label_names": ["a", "b\tc", ""], "feature_names": list("wxyz"), "point_names": ["p", "p", "é"]}
@@ -188,7 +188,7 @@ def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path, ending, 
         reader = threading.Thread(target=lambda received=received: received.append(pipe.read_bytes()), daemon=True)
         reader.start()
         formats.write(toy(), target)
-        reader.join(timeout=60)
+        reader.join()
         assert unpack(received[0]) == (tmp_path / "plain.jsonl").read_bytes()
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert link.is_symlink()

@@ -19,9 +19,9 @@ from neartag import store
 from neartag.core.errors import DataError
 from neartag.data import mapped, synthetic
 from neartag.data.files import reading
-from neartag.data.mapped import Arrays, mapped_bytes
-from neartag.data.npz import read_npz, write_npz
-from neartag.data.xmc import read_xmc, write_xmc
+from neartag.data.formats.npz import read_npz, write_npz
+from neartag.data.formats.xmc import read_xmc, write_xmc
+from neartag.data.mapped import SpillableArrays, mapped_bytes
 from neartag.x1.classifier import X1Classifier
 
 
@@ -51,10 +51,10 @@ class TestArrays:
     @pytest.mark.parametrize("map_from", [0, 20, 10**9])
     @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.int64])
     def test_hold_what_was_appended(self, map_from, dtype):
-        array = Arrays("data", map_from).grow(dtype)
+        array = SpillableArrays("data", map_from).new(dtype)
         for part in (np.arange(3), np.empty(0), np.arange(10, 0, -2)):
             array.append(part)
-        found = array.finished()
+        found = array.finish()
         assert found.tolist() == [0, 1, 2, 10, 8, 6, 4, 2]
         assert found.dtype == dtype
         assert found.flags.aligned
@@ -64,20 +64,20 @@ class TestArrays:
 
     @pytest.mark.parametrize("map_from", [0, 10])
     def test_may_be_empty(self, map_from):
-        array = Arrays("data", map_from).grow(np.float32)
+        array = SpillableArrays("data", map_from).new(np.float32)
         array.append(np.empty(0))
-        assert array.finished().shape == (0,)
-        array.to_file()
-        assert array.finished().dtype == np.float32
+        assert array.finish().shape == (0,)
+        array.spill()
+        assert array.finish().dtype == np.float32
 
     def test_are_all_in_memory_or_all_in_files(self):
         for count, size in ((5, 0), (6, 48)):
-            arrays = Arrays("data", 40)
-            both = arrays.grow(np.int32), arrays.grow(np.float32)
+            arrays = SpillableArrays("data", 40)
+            both = arrays.new(np.int32), arrays.new(np.float32)
             for _ in range(count):
                 for array in both:
                     array.append(np.ones(1))
-            assert mapped_bytes(*(array.finished() for array in both)) == size
+            assert mapped_bytes(*(array.finish() for array in both)) == size
 
     def test_other_arrays_are_not_mapped(self):
         assert mapped_bytes(np.ones(3), np.ones(9)[3:], np.frombuffer(b"abcd", np.int32)) == 0
@@ -88,7 +88,7 @@ class TestArrays:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full())
-        array = Arrays("some.txt", 2**20).grow(np.float32)
+        array = SpillableArrays("some.txt", 2**20).new(np.float32)
         array.append(np.ones(2**18))
         with pytest.raises(
             DataError, match=r"some\.txt: takes more than 1\.0 MB .*first 3\.0 MB.* set TMPDIR"
@@ -106,28 +106,19 @@ class TestArrays:
 
 class TestLimit:
     def test_is_a_share_of_the_memory_there_is_or_allowed(self, monkeypatch):
-        monkeypatch.setattr(mapped.memory, "of_computer", lambda: 4000)
-        assert mapped.usual_limit() == 1000
-        with mapped.within(400):
-            assert mapped.usual_limit() == 100
-            with mapped.within(None):
-                assert mapped.usual_limit() == 1000
-        with mapped.within(10**9):
-            assert mapped.usual_limit() == 1000
-        assert mapped.usual_limit() == 1000
+        monkeypatch.setattr(mapped.memory, "total", lambda: 4000)
+        assert mapped.spill_threshold() == 1000
+        with mapped.memory_limit(400):
+            assert mapped.spill_threshold() == 100
+            with mapped.memory_limit(None):
+                assert mapped.spill_threshold() == 1000
+        with mapped.memory_limit(10**9):
+            assert mapped.spill_threshold() == 1000
+        assert mapped.spill_threshold() == 1000
 
     def test_is_none_where_nothing_is_known(self, monkeypatch):
-        monkeypatch.setattr(mapped.memory, "of_computer", lambda: None)
-        assert mapped.usual_limit() == sys.maxsize
-
-    @pytest.mark.skipif(not hasattr(os, "sysconf"), reason="this system does not tell")
-    def test_a_container_has_what_it_is_given(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(mapped.memory, "_CONTROL_GROUP", tmp_path / "absent")
-        whole = mapped.memory.of_computer()
-        for content, wanted in (("1048576\n", 2**20), ("max\n", whole), (f"{2**62}\n", whole)):
-            (tmp_path / "given").write_text(content)
-            monkeypatch.setattr(mapped.memory, "_CONTROL_GROUP", tmp_path / "given")
-            assert mapped.memory.of_computer() == wanted
+        monkeypatch.setattr(mapped.memory, "total", lambda: None)
+        assert mapped.spill_threshold() == sys.maxsize
 
 
 class TestReaders:
@@ -166,15 +157,14 @@ class TestReaders:
         with pytest.raises(DataError, match="damaged"):  # by the archive's own checksum
             read_npz(tmp_path / "data.npz", map_from=0)
 
-    def test_take_little_more_than_the_entries(self, tmp_path, monkeypatch):
+    def test_take_little_more_than_the_entries(self, tmp_path):
         wide = synthetic.make(20_000, 5000, 50, 100, 2)
         write_xmc(wide, tmp_path / "data.txt")
         assert (tmp_path / "data.txt").stat().st_size > 1.2 * all_bytes(wide), "or the test would be of no use"
-        monkeypatch.setattr("neartag.data.xmc._BLOCK_BYTES", 2**16)
         for map_from, most in ((None, 1.3), (1000, 0.2)):
             tracemalloc.start()
             try:
-                read_xmc(tmp_path / "data.txt", map_from=map_from)
+                read_xmc(tmp_path / "data.txt", map_from=map_from, block_bytes=2**16)
                 peak = tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
@@ -189,13 +179,14 @@ def test_a_process_that_is_killed_leaves_nothing(data, tmp_path):
 import sys, time
 from data_helpers import assert_same
 from neartag.data.mapped import mapped_bytes
-from neartag.data.xmc import read_xmc
+from neartag.data.formats.xmc import read_xmc
 found = read_xmc(sys.argv[1], map_from=1000)
 assert_same(found, read_xmc(sys.argv[1]))
 print(mapped_bytes(found.X.data, found.X.indices), flush=True)
 time.sleep(60)
 """
-    surroundings = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": str(Path(__file__).parents[1])}
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    surroundings = {**os.environ, "TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": paths}
     command = [sys.executable, "-c", program, str(tmp_path / "data.txt")]
     with subprocess.Popen(command, env=surroundings, stdout=subprocess.PIPE, text=True) as process:
         assert int(process.stdout.readline()) == data.X.data.nbytes + data.X.indices.nbytes

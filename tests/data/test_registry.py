@@ -13,7 +13,8 @@ import pytest
 
 from data_helpers import assert_same, toy
 from neartag.core.errors import DataError
-from neartag.data import archives, formats, registry
+from neartag.data import formats, registry
+from neartag.data.registry import archives
 
 TRAIN = b"1 2 2\n0 1:0.5\n"
 TEST = b"2 2 2\n0 1:0.5\n1\n"

@@ -33,13 +33,12 @@ def test_has_the_sizes_asked_for(shape, seed):
     assert np.allclose(norms, 1, atol=1e-5)
 
 
-def test_same_seed_same_bytes(monkeypatch):
+def test_same_seed_same_bytes():
     shape = (2000, 3000, 200, 20, 2)
     assert bytes_of(make(*shape, seed=3)) == bytes_of(make(*shape, seed=3))
     assert bytes_of(make(*shape, seed=3)) != bytes_of(make(*shape, seed=4))
     # In many blocks as in one: other draws, the same sizes.
-    monkeypatch.setattr("neartag.data.synthetic._BLOCK_DRAWS", 5000)
-    assert make(*shape).X.nnz / 2000 == pytest.approx(20, rel=0.1)
+    assert make(*shape, block_draws=5000).X.nnz / 2000 == pytest.approx(20, rel=0.1)
 
 
 def test_label_frequencies_have_a_heavy_tail():

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from data_helpers import assert_same, datasets, rows, singles, toy
 from neartag.core.errors import DataError
 from neartag.data.dataset import Dataset
-from neartag.data.xmc import nearest_single, read_split, read_xmc, write_xmc
+from neartag.data.formats.split import read_split
+from neartag.data.formats.xmc import BLOCK_BYTES, read_xmc, write_xmc
+from neartag.data.formats.xmc_rows import nearest_float32
 
 TOY = b"3 4 3\n1,2 0:0.1 3:1e-06\n 1:-2.5\n\n"
 
@@ -29,11 +31,8 @@ def file(tmp_path):
     return write
 
 
-@pytest.fixture(params=[None, 1, 5], ids=lambda size: f"blocks of {size}")
-def block(request, monkeypatch):
-    """Let text be read in blocks so small that most end within a line."""
-    if request.param is not None:
-        monkeypatch.setattr("neartag.data.xmc._BLOCK_BYTES", request.param)
+# Blocks so small that most end within a line.
+in_blocks = pytest.mark.parametrize("block_bytes", [BLOCK_BYTES, 1, 5])
 
 
 def test_reads_a_file_by_hand(file):
@@ -54,9 +53,9 @@ def test_reads_a_file_by_hand(file):
     ],
 )
 @pytest.mark.parametrize("map_from", [None, 0])
-@pytest.mark.usefixtures("block")
-def test_reads_what_others_write(file, content, map_from):
-    assert_same(read_xmc(file(content), map_from=map_from), toy())
+@in_blocks
+def test_reads_what_others_write(file, content, map_from, block_bytes):
+    assert_same(read_xmc(file(content), map_from=map_from, block_bytes=block_bytes), toy())
 
 
 @pytest.mark.parametrize(
@@ -126,10 +125,10 @@ def test_compressed(file, tmp_path, ending, compress):
         (b"2 4 3\n0 1:1\n1 2:1 2:1\n", 3, "feature 2 occurs more than once"),
     ],
 )
-@pytest.mark.usefixtures("block")
-def test_says_what_is_wrong_and_where(file, content, line, said):
+@in_blocks
+def test_says_what_is_wrong_and_where(file, content, line, said, block_bytes):
     with pytest.raises(DataError, match=rf"data\.txt:{line}: .*{said}") as raised:
-        read_xmc(file(content))
+        read_xmc(file(content), block_bytes=block_bytes)
     assert "; " in str(raised.value)  # and what to do
 
 
@@ -141,16 +140,16 @@ def test_says_what_is_wrong_and_where(file, content, line, said):
         (b"3 4 3\nx\n1 1:1\n", "2 lines follow it"),
     ],
 )
-@pytest.mark.usefixtures("block")
-def test_lines_that_are_missing_or_too_many_say_more_than_a_line(file, content, said):
+@in_blocks
+def test_lines_that_are_missing_or_too_many_say_more_than_a_line(file, content, said, block_bytes):
     with pytest.raises(DataError, match=said):
-        read_xmc(file(content))
+        read_xmc(file(content), block_bytes=block_bytes)
 
 
-@pytest.mark.usefixtures("block")
-def test_line_numbers_count_crlf_lines_once(file):
+@in_blocks
+def test_line_numbers_count_crlf_lines_once(file, block_bytes):
     with pytest.raises(DataError, match=r"data\.txt:4: "):
-        read_xmc(file(b"3 4 3\r\n0 0:1\r\n1 1:1\r\n2 9:1\r\n"))
+        read_xmc(file(b"3 4 3\r\n0 0:1\r\n1 1:1\r\n2 9:1\r\n"), block_bytes=block_bytes)
 
 
 def test_no_such_file_and_no_file_at_all(tmp_path):
@@ -216,7 +215,7 @@ def test_numbers_are_rounded_once(file, text, value):
     for sign in ("", "-"):
         data = read_xmc(file(f"1 1 1\n 0:{sign}{text}\n".encode()))
         assert data.X.data[0] == np.float32(float(sign + "1") * value if sign else value)
-        assert nearest_single(sign + text) == data.X.data[0]
+        assert nearest_float32(sign + text) == data.X.data[0]
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30), singles)
@@ -224,7 +223,7 @@ def test_numbers_are_those_of_numpy(tmp_path_factory, decimal, single):
     path = tmp_path_factory.getbasetemp() / "number.txt"
     path.write_bytes(f"1 3 1\n 0:{decimal} 1:{single!r} 2:{np.float32(single)!s}\n".encode())
     values = read_xmc(path).X.data
-    assert values[0] == nearest_single(str(decimal))
+    assert values[0] == nearest_float32(str(decimal))
     assert values[1] == np.float32(single)
     assert values[2] == np.float32(single)
 
@@ -259,13 +258,12 @@ def test_writing_does_not_change_what_it_writes(tmp_path):
         write_xmc(toy(X=rows([{}, {2: np.nan}, {}], 4)), tmp_path / "data.txt")
 
 
-def test_long_data_are_written_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("neartag.data.xmc._BLOCK_BYTES", 60)
+def test_long_data_are_written_in_blocks(tmp_path):
     data = Dataset(
         X=rows([{column: 0.5 for column in range(row % 7)} for row in range(50)], 9), Y=rows([{1: 1}] * 50, 2)
     )
-    write_xmc(data, tmp_path / "data.txt")
-    assert_same(read_xmc(tmp_path / "data.txt"), data)
+    write_xmc(data, tmp_path / "data.txt", block_bytes=60)
+    assert_same(read_xmc(tmp_path / "data.txt", block_bytes=60), data)
 
 
 def test_names_beside(file, tmp_path):

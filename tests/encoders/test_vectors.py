@@ -13,7 +13,6 @@ from scipy import sparse
 
 from neartag import store
 from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
-from neartag.encoders import vectors as vectors_module
 from neartag.encoders.vectors import VectorFeatures
 
 
@@ -33,10 +32,12 @@ def test_by_hand():
     np.testing.assert_array_equal(VectorFeatures(unit_rows=False).fit_transform(given_rows), given_rows)
 
 
-def test_every_form_of_the_same_vectors_gives_the_same_rows(vectors, tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors_module, "BLOCK", 30)  # four rows of seven: so that there are several blocks
+def test_every_form_of_the_same_vectors_gives_the_same_rows(vectors, tmp_path):
+    class SmallBlocks(VectorFeatures):
+        block_numbers = 30  # four rows of seven: so that there are several blocks
+
     np.save(tmp_path / "v.npy", vectors)
-    features = VectorFeatures().fit(vectors)
+    features = SmallBlocks().fit(vectors)
     rows = features.transform(vectors)
     exact = vectors.astype(np.float32).astype(np.float64)
     np.testing.assert_allclose(rows, exact / np.linalg.norm(exact, axis=1, keepdims=True), rtol=1e-6)

@@ -7,9 +7,16 @@ import pytest
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import single_threaded_blas
-from neartag.linalg.cholesky import BLOCK, cholesky, cholesky_solve
+from neartag.linalg.cholesky import BLOCK_COLUMNS, cholesky, cholesky_solve
 
-SIZES = [1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 90]  # around one block, and several
+SIZES = [
+    1,
+    5,
+    BLOCK_COLUMNS - 1,
+    BLOCK_COLUMNS,
+    BLOCK_COLUMNS + 1,
+    2 * BLOCK_COLUMNS + 90,
+]  # around one block, and several
 TOLERANCE = {np.float64: 1e-10, np.float32: 1e-4}
 
 
@@ -36,7 +43,7 @@ def test_the_factor_is_numpys(size, threads, dtype):
     np.testing.assert_allclose(np.tril(square), wanted, rtol=0, atol=TOLERANCE[dtype])
 
 
-@pytest.mark.parametrize("size", [5, BLOCK + 40])
+@pytest.mark.parametrize("size", [5, BLOCK_COLUMNS + 40])
 def test_only_the_lower_triangle_is_read(size):
     # Of sparse rows only that half of the Gram matrix is computed.
     square = positive(size)
@@ -70,9 +77,9 @@ def test_solve_takes_columns_in_either_order():
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("where", [3, BLOCK + 20])
+@pytest.mark.parametrize("where", [3, BLOCK_COLUMNS + 20])
 def test_a_matrix_that_is_not_positive_definite_is_named_by_what_to_do(threads, where):
-    square = positive(BLOCK + 40)
+    square = positive(BLOCK_COLUMNS + 40)
     square[where, where] = -1
     with pytest.raises(ParameterError, match="l2"):
         cholesky(square, threads)
@@ -81,7 +88,7 @@ def test_a_matrix_that_is_not_positive_definite_is_named_by_what_to_do(threads, 
 def test_the_factor_does_not_depend_on_the_run():
     factors = set()
     for _ in range(3):
-        square = positive(2 * BLOCK + 30, np.float32)
+        square = positive(2 * BLOCK_COLUMNS + 30, np.float32)
         cholesky(square, 2)
         factors.add(np.tril(square).tobytes())
     assert len(factors) == 1

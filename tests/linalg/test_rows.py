@@ -1,4 +1,4 @@
-"""Rows, dense or sparse: every product against plain numpy on the dense array."""
+"""Rows, dense or sparse: everything against plain numpy on the dense array."""
 
 from __future__ import annotations
 
@@ -7,15 +7,9 @@ import pytest
 from scipy import sparse
 from scipy.sparse import coo_matrix, csc_matrix, csr_array, csr_matrix
 
+from kernel_helpers import random_rows
 from neartag.linalg import rows
-
-
-def random_rows(n=30, d=20, density=0.2, seed=0):
-    """Return sparse rows, the first and the last of them empty."""
-    matrix = sparse.random(n, d, density, format="lil", dtype=np.float32, random_state=seed)
-    matrix[0], matrix[n - 1] = 0, 0
-    return csr_matrix(matrix)
-
+from neartag.linalg.products import matmul
 
 FORMS = {
     "csr": lambda X: X,
@@ -101,31 +95,6 @@ def test_parts_have_the_kernels_types():
         assert [part.dtype for part in rows.csr_arrays(matrix)] == [np.int64, np.int32, np.float32]
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("width", [1, 7])
-@pytest.mark.parametrize("sparse_rows", [True, False])
-@pytest.mark.parametrize("sparse_weights", [True, False])
-def test_times(threads, width, sparse_rows, sparse_weights):
-    X, W = random_rows(seed=1), random_rows(20, width, 0.4, seed=2)
-    product = rows.matmul(
-        X if sparse_rows else X.toarray(), W if sparse_weights else np.asfortranarray(W.toarray()), threads
-    )
-    assert type(product) is np.ndarray
-    assert product.dtype == np.float32
-    assert product.flags.c_contiguous, "kernels take nothing else"
-    np.testing.assert_allclose(product, X.toarray() @ W.toarray(), rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("sparse_rows", [True, False])
-def test_times_of_no_rows_and_of_rows_without_entries(sparse_rows):
-    W = np.ones((20, 3), np.float32)
-    for n in (0, 5):
-        X = csr_matrix((n, 20), dtype=np.float32)
-        product = rows.matmul(X if sparse_rows else X.toarray(), W, 2)
-        assert product.shape == (n, 3)
-        assert (product == 0).all()
-
-
 @pytest.mark.parametrize("sparse_rows", [True, False])
 def test_transpose(sparse_rows):
     X = random_rows()
@@ -137,19 +106,6 @@ def test_transpose(sparse_rows):
     else:
         assert found.flags.c_contiguous
     assert np.array_equal(found, X.toarray().T)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("sparse_rows", [True, False])
-def test_gram(threads, sparse_rows):
-    X = random_rows()
-    given = X if sparse_rows else X.toarray()
-    dense = X.toarray().astype(np.float64)
-    for matrix, square in ((given, dense.T @ dense), (rows.transpose(given), dense @ dense.T)):
-        for dtype, close in ((np.float64, 1e-12), (np.float32, 1e-6)):
-            found = rows.gram(matrix, rows.transpose(matrix), dtype, threads)
-            assert found.dtype == dtype
-            np.testing.assert_allclose(np.tril(found), np.tril(square), rtol=close, atol=close)
 
 
 @pytest.mark.parametrize("sparse_rows", [True, False])
@@ -199,7 +155,7 @@ def test_unit_rows_are_returned_as_they_are(sparse_rows):
 
 
 @pytest.mark.parametrize("sparse_rows", [True, False])
-def test_what_becomes_of_a_row_does_not_depend_on_the_others(sparse_rows, monkeypatch):
+def test_what_becomes_of_a_row_does_not_depend_on_the_others(sparse_rows):
     nearly, longer = unit_rows(sparse_rows), unit_rows(sparse_rows)
     nearly = nearly * np.float32(1 + 3e-7)  # of unit length up to rounding, if not to the last bit
     stack = sparse.vstack if sparse_rows else np.vstack
@@ -208,8 +164,7 @@ def test_what_becomes_of_a_row_does_not_depend_on_the_others(sparse_rows, monkey
     found = rows.normalise(mixed)
     assert rows.dense(found)[:30].tobytes() == rows.dense(nearly).tobytes()
     for size in (1, 7, 100):
-        monkeypatch.setattr(rows, "BLOCK", size)
-        assert rows.dense(rows.normalise(mixed)).tobytes() == rows.dense(found).tobytes()
+        assert rows.dense(rows.normalise(mixed, widened=size)).tobytes() == rows.dense(found).tobytes()
 
 
 @pytest.mark.parametrize("sparse_rows", [True, False])
@@ -239,6 +194,6 @@ def test_rows_over_their_own_columns(sparse_rows):
     new = random_rows()  # has features that the others have not
     weights = np.random.default_rng(1).standard_normal((len(columns), 5)).astype(np.float32)
     selected = rows.select_columns(new if sparse_rows else new.toarray(), columns)
-    np.testing.assert_allclose(rows.matmul(selected, weights), new.toarray()[:, columns] @ weights, atol=1e-5)
+    np.testing.assert_allclose(matmul(selected, weights), new.toarray()[:, columns] @ weights, atol=1e-5)
     assert rows.used_columns(own) == (own, None) if sparse_rows else rows.used_columns(own)[1] is None
     assert rows.select_columns(new, None) is new

@@ -12,12 +12,13 @@ import pytest
 
 from cli_helpers import fail, succeed
 from neartag import metrics, presets, store
-from neartag.cli import evaluate, methods, options, train
+from neartag.cli import methods, options, train
 from neartag.comparators import METHODS
 from neartag.comparators.knn import KNNClassifier
 from neartag.comparators.presets import CHOSEN
 from neartag.core.errors import ParameterError
 from neartag.data import formats, synthetic
+from neartag.evaluation.propensities import LabelCounts
 
 OTHERS = [name for name in METHODS if name != "x1"]
 ALL_OPTIONS = {parameter.name for method in METHODS.values() for parameter in method.parameters}
@@ -187,11 +188,10 @@ class TestModels:
         assert report["by_frequency"] == metrics.by_frequency(labels, data.Y[300:], data.Y[:300])
 
     def test_frequencies_stand_for_the_training_labels(self, data, fitted):
-        counted = evaluate.counted(fitted.model_)
-        assert counted.shape == (300, data.n_labels)
-        assert counted.has_canonical_format
-        assert np.array_equal(counted.sum(axis=0), data.Y[:300].sum(axis=0))
-        assert set(counted.data) == {1.0}
+        known, wanted = LabelCounts(fitted.model_.frequency, fitted.model_.n_points), LabelCounts.of(data.Y[:300])
+        assert known.points == wanted.points == 300
+        assert np.array_equal(known.frequency, wanted.frequency)
+        assert np.array_equal(known.propensities(), metrics.propensities(data.Y[:300]))
 
     def test_inspect(self, folder, fitted):
         report = json.loads(succeed("inspect", folder / "model", "--json"))

@@ -11,7 +11,7 @@ from cli_helpers import fail, invoke, succeed
 from neartag import comparators, presets, store
 from neartag.comparators import METHODS
 from neartag.core.errors import DataError, ParameterError
-from neartag.core.parameters import checked
+from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.data import formats, synthetic
 from neartag.methods import search_spaces as grids
@@ -194,7 +194,7 @@ class TestPlan:
         for name, values in {**training, **prediction}.items():
             assert len(set(values)) == len(values) >= 1
             for value in values:
-                checked({name: value}, METHODS[method].parameters, method)
+                check_settings({name: value}, METHODS[method].parameters, method)
         grids.grid(method, points).training.clear()
         assert grids.grid(method, points).training == training
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from contract import assert_well_formed, problem
 from neartag import store
 from neartag.data import synthetic
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.linalg.rows import as_rows, normalise
 from neartag.rerank import new_labels
 from neartag.rerank.new_labels import MIN_POINTS, NEIGHBOURS, NEWEST_POINTS

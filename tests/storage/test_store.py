@@ -11,58 +11,34 @@ import threading
 import time
 import tracemalloc
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import storage_helpers
 from neartag import store
 from neartag.core.errors import ModelError, NeartagError, ParameterError
-from neartag.storage.folder import LOCK, TEMPORARY
+from neartag.storage.folder import TEMPORARY
+from neartag.storage.locking import LOCK
+from storage_helpers import PARTS, Fake, FakeFeatures, whole, write_fakes
 
-PARTS = 3
-
-
-class Fake:
-    """A model of several parts, every value of which is the same number, so that a mixture shows."""
-
-    kind: ClassVar[str] = "fake"
-
-    def __init__(self, value: int, size: int = 50) -> None:
-        self.value = value
-        self.parts = {f"learner-{part:03d}": {"weights": np.full(size, value)} for part in range(PARTS)}
-        self.parts["model"] = {"empty": np.zeros((0, 3), np.float32), "value": np.array(float(value))}
-
-    def to_state(self):
-        return {"value": self.value, "list": [1, "two", None]}, self.parts
-
-    @classmethod
-    def from_state(cls, settings, parts):
-        model = cls(settings["value"])
-        model.parts = parts
-        return model
+HELPERS = str(Path(storage_helpers.__file__).parent)
 
 
-class FakeFeatures:
-    kind: ClassVar[str] = "words"
-
-    def __init__(self, words: list[str], idf: np.ndarray) -> None:
-        self.words, self.idf = words, idf
-
-    def to_state(self):
-        return {"words": self.words}, {"idf": self.idf}
-
-    @classmethod
-    def from_state(cls, settings, arrays):
-        return cls(settings["words"], arrays["idf"])
+@pytest.fixture(scope="module")
+def fakes(tmp_path_factory):
+    """The folder of the package by which neartag finds Fake and FakeFeatures."""
+    return write_fakes(tmp_path_factory.mktemp("fakes"))
 
 
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch):
-    monkeypatch.setitem(store.KINDS, "fake", f"{__name__}:Fake")
-    monkeypatch.setitem(store.FEATURES, "words", f"{__name__}:FakeFeatures")
+@pytest.fixture(autouse=True, scope="module")
+def _registered(fakes):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(fakes))
+        yield
 
 
 def save_full(folder, value: int = 1) -> None:
@@ -73,15 +49,6 @@ def save_full(folder, value: int = 1) -> None:
         point_names=["first", "second"],
         features=FakeFeatures(["one", "two"], np.array([1.0, 2.0])),
     )
-
-
-def whole(stored: store.StoredModel) -> int:
-    """Return the number that every value of the model is."""
-    values = {stored.model.value, float(stored.model.parts["model"]["value"])}
-    for part in range(PARTS):
-        values.update(np.unique(stored.model.parts[f"learner-{part:03d}"]["weights"]).tolist())
-    assert len(values) == 1, f"a mixture: {values}"
-    return int(values.pop())
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -270,10 +237,23 @@ def test_settings_must_be_json(tmp_path, value):
     assert whole(store.load(tmp_path)) == 1
 
 
-def test_an_unregistered_kind_is_not_saved(tmp_path, monkeypatch):
-    monkeypatch.delitem(store.KINDS, "fake")
+def test_an_unregistered_kind_is_neither_saved_nor_loaded(tmp_path, monkeypatch, fakes):
+    save_full(tmp_path / "both")
+    store.save(Fake(1), tmp_path / "model")
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(fakes)])
     with pytest.raises(ModelError, match="kind 'fake' is unknown"):
-        store.save(Fake(1), tmp_path)
+        store.save(Fake(1), tmp_path / "new")
+    with pytest.raises(ModelError, match=r"kind 'fake' is unknown to neartag .*or install the package"):
+        store.load(tmp_path / "model")
+
+
+def test_unregistered_features_are_not_saved(tmp_path):
+    class Unknown(FakeFeatures):
+        kind = "unknown"
+
+    with pytest.raises(ModelError, match=r"kind of features 'unknown' is unknown .*it knows tfidf, vectors, words"):
+        store.save(Fake(1), tmp_path / "model", features=Unknown(["one"], np.array([1.0])))
+    assert not list((tmp_path / "model").glob("*.safetensors"))
 
 
 # What goes wrong when loading
@@ -340,15 +320,14 @@ def test_a_pipe_in_place_of_a_file_does_not_block(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
 @pytest.mark.parametrize("name", ["model.json", LOCK, TEMPORARY])
-def test_a_pipe_in_the_folder_does_not_block_saving(tmp_path, name):
+def test_a_pipe_in_the_folder_does_not_block_saving(tmp_path, fakes, name):
     # In a process of its own, which can be ended where it does block.
     program = """
 import os, sys
-sys.path.insert(0, sys.argv[3])
-import test_store as t
+sys.path[:0] = sys.argv[3:]
+import storage_helpers as t
 from neartag import store
 from neartag.core.errors import ModelError
-store.KINDS["fake"] = "test_store:Fake"
 os.mkfifo(os.path.join(sys.argv[1], sys.argv[2]))
 try:
     store.save(t.Fake(1), sys.argv[1])
@@ -356,8 +335,8 @@ try:
 except ModelError as error:
     print(error)
 """
-    arguments = [str(tmp_path), name, str(Path(__file__).parents[1])]
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=30)
+    arguments = [str(tmp_path), name, HELPERS, str(fakes)]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     said = {"model.json": "holds 'model.json' and no model: choose", LOCK: "cannot lock", TEMPORARY: "1"}[name]
     assert said in done.stdout
@@ -385,7 +364,7 @@ def edit(folder: Path, path: list[str], value: Any) -> None:
         (["features", "kind"], "other", "kind of features 'other' is unknown"),
         (["features"], 3, "'features'"),
         (["settings"], [], "'settings'"),
-        (["settings"], {}, "state of kind 'fake' does not fit"),
+        (["settings"], {}, "state of kind 'fake' cannot be read"),
         (["parts"], None, "'parts'"),
         (["parts", "model"], "model.safetensors", "'model' is missing or not of type dict"),
         (["parts", "model", "bytes"], 1, r"model\..*bytes instead of 1"),
@@ -421,7 +400,7 @@ def test_a_state_that_cannot_be_computed_with_is_damage(tmp_path, monkeypatch, e
 
     store.save(Fake(1), tmp_path)
     monkeypatch.setattr(Fake, "from_state", failing)
-    with pytest.raises(ModelError, match=f"state of kind 'fake' does not fit .{type(error).__name__}"):
+    with pytest.raises(ModelError, match=f"state of kind 'fake' cannot be read .{type(error).__name__}"):
         store.load(tmp_path)
 
 
@@ -467,12 +446,9 @@ FIELDS = [
 
 
 @pytest.fixture(scope="module")
-def good_folder(tmp_path_factory):
+def good_folder(tmp_path_factory, _registered):
     folder = tmp_path_factory.mktemp("good")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(store.KINDS, "fake", f"{__name__}:Fake")
-        patch.setitem(store.FEATURES, "words", f"{__name__}:FakeFeatures")
-        save_full(folder)
+    save_full(folder)
     return folder
 
 
@@ -546,20 +522,19 @@ def test_a_failed_first_save_leaves_nothing_that_blocks_the_next(tmp_path, monke
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs fork and SIGKILL")
-def test_killed_at_any_moment(tmp_path):
+def test_killed_at_any_moment(tmp_path, fakes):
     # A process forks writers that save one model over the other, and kills each at a random moment.
     program = f"""
 import os, random, signal, sys, time
-sys.path.insert(0, {str(Path(__file__).parents[1])!r})
-import test_store as t
+sys.path[:0] = {[HELPERS, str(fakes)]!r}
+import storage_helpers as t
 from neartag import store
-store.KINDS["fake"] = "test_store:Fake"
 models = [t.Fake(1, 50_000), t.Fake(2, 50_000)]
-folder, chance, seen, end = sys.argv[1], random.Random(0), [], time.monotonic() + 4
+folder, chance, seen = sys.argv[1], random.Random(0), []
 store.save(models[0], folder)
 kills = 0
 longest = 0.03  # seconds; on a busy machine more, until each of the two models was seen
-while (time.monotonic() < end and kills < 200) or (len(set(seen)) < 2 and time.monotonic() < end + 40):
+while kills < 80 or len(set(seen)) < 2:
     writer = os.fork()
     if writer == 0:
         number = 0
@@ -576,24 +551,22 @@ store.save(models[0], folder)
 assert len(os.listdir(folder)) == t.PARTS + 3, os.listdir(folder)
 print(kills, seen.count(1), seen.count(2))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "model")], capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "model")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     kills, ones, twos = map(int, done.stdout.split())
-    assert kills >= 20
+    assert kills >= 80
     assert ones
     assert twos
 
 
 def test_readers_and_writers_at_once(tmp_path):
     store.save(Fake(1), tmp_path)
-    stop, seen, errors = threading.Event(), set(), []
+    stop, seen, errors = threading.Event(), [], []
 
     def read():
         while not stop.is_set():
             try:
-                seen.add(whole(store.load(tmp_path)))
+                seen.append(whole(store.load(tmp_path)))
             except BaseException as error:
                 errors.append(error)
 
@@ -609,12 +582,12 @@ def test_readers_and_writers_at_once(tmp_path):
     threads += [threading.Thread(target=write, args=(values,)) for values in ((1, 2), (3, 1))]
     for thread in threads:
         thread.start()
-    time.sleep(2.0)
+    while not errors and (len(seen) < 300 or len(set(seen)) < 2):
+        time.sleep(0.01)
     stop.set()
     for thread in threads:
         thread.join()
     assert not errors, errors[0]
-    assert len(seen) > 1
     assert whole(store.load(tmp_path)) in (1, 2, 3)
 
 
@@ -622,7 +595,7 @@ def test_a_reader_that_lost_a_race_starts_again(tmp_path, monkeypatch):
     from neartag.storage import manifest
 
     store.save(Fake(1), tmp_path)
-    read, reads = manifest.read, 0
+    read, reads = manifest.read_manifest, 0
 
     def overtaken(folder):
         nonlocal reads
@@ -632,7 +605,7 @@ def test_a_reader_that_lost_a_race_starts_again(tmp_path, monkeypatch):
             store.save(Fake(1 + reads), tmp_path)  # the files just listed go before they are opened
         return found
 
-    monkeypatch.setattr(manifest, "read", overtaken)
+    monkeypatch.setattr(manifest, "read_manifest", overtaken)
     assert whole(store.load(tmp_path)) == 4
     assert reads == 4
 
@@ -642,7 +615,7 @@ def test_the_lock_keeps_others_out(tmp_path):
         begun = time.monotonic()
         with pytest.raises(ModelError, match="is being written by someone else"), store.lock(tmp_path, timeout=0.1):
             pass
-        assert 0.1 <= time.monotonic() - begun < 5
+        assert time.monotonic() - begun >= 0.1
     with store.lock(tmp_path, timeout=0):
         pass
     with pytest.raises(ModelError, match="cannot lock"), store.lock(tmp_path / "nothing"):
@@ -662,22 +635,18 @@ def test_the_lock_waits_for_another_process(tmp_path):
     assert whole(store.load(tmp_path)) == 1
 
 
-def test_loading_imports_neither_scikit_learn_nor_what_is_not_asked_for(tmp_path):
+def test_loading_imports_neither_scikit_learn_nor_what_is_not_asked_for(tmp_path, fakes):
     store.save(Fake(1), tmp_path / "model")
-    (tmp_path / "tiny_kind.py").write_text(
-        "class Tiny:\n    kind = 'fake'\n    from_state = classmethod(lambda cls, settings, parts: cls())\n"
-    )
     program = """
 import sys
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2:]
 from neartag import store
-store.KINDS["fake"] = "tiny_kind:Tiny"
 store.load(sys.argv[1])
 names = {name.split(".")[0] for name in sys.modules} | {name for name in sys.modules if name.startswith("neartag")}
 unwanted = names & {"sklearn", "scipy", "numba", "rich", "neartag.x1.model", "neartag.encoders.tfidf"}
 assert not unwanted, unwanted
 """
-    subprocess.run([sys.executable, "-c", program, str(tmp_path / "model"), str(tmp_path)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "model"), HELPERS, str(fakes)], check=True)
 
 
 def test_a_pickle_is_not_loaded(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
 from neartag.data import debian
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 
@@ -219,12 +219,23 @@ def test_a_model_of_feature_rows_tags_no_texts(tmp_path):
         TextTagger.load(tmp_path / "model")
 
 
-def test_a_damaged_calibration_is_said(fitted, tmp_path):
+def test_a_damaged_calibration_is_said(fitted):
     from dataclasses import replace
 
-    broken = TextTagger.of(replace(fitted.stored, extras={"calibration": {"kind": "isotonic"}}))
-    with pytest.raises(ModelError, match="calibration"):
-        broken.predict(["some text"])
+    broken = replace(fitted.stored, extras={"calibration": {"kind": "isotonic"}})
+    with pytest.raises(ModelError, match="calibration cannot be read"):
+        TextTagger.of(broken)
+
+
+def test_the_calibration_is_read_once(fitted):
+    assert fitted.calibration is fitted.calibration
+    assert fitted.copy().calibration is fitted.calibration
+    assert TextTagger.of(fitted.stored).calibration == fitted.calibration
+
+
+def test_what_is_no_encoder_is_refused():
+    with pytest.raises(ParameterError, match="features: 'tfidf' is no encoder: it has no kind, accepts, fit, "):
+        TextTagger("tfidf")
 
 
 # Where rankers decide

@@ -1,11 +1,11 @@
-"""The paper's algorithms written out densely, line by line, and held against the package on small problems.
-
-Letters are the paper's; points are rows here, where the paper has them as columns.
-"""
+"""The package against the paper's algorithms as `x1/algorithm.py` writes them out, on small problems."""
 
 from __future__ import annotations
 
+import importlib
+import re
 from functools import cache
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.rows import normalise
+from neartag.x1 import algorithm
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.regression import admm, embed
@@ -39,15 +40,18 @@ def labelled(n, seed, d=500, L=150):
 
 def textbook_svp(G, Omega, dim, step, steps):
     """Return M (n, n) after so many steps of the paper's SVP, and the objective after each."""
-    M, history = np.zeros_like(G), []
-    for _ in range(steps):
-        M_hat = M + step * np.where(Omega, G - M, 0)  # line 3
-        Sigma, U = np.linalg.eigh(M_hat)  # line 4, all of it; the largest are the last
-        Sigma, U = Sigma[-dim:], U[:, -dim:]
-        Sigma = np.maximum(0, Sigma)  # line 5
-        M = (U * Sigma) @ U.T  # line 6
-        history.append(float((np.where(Omega, G - M, 0) ** 2).sum()))
-    return M, history
+    every = [(U * Sigma) @ U.T for U, Sigma in islice(algorithm.svp_steps(G, Omega, dim, step), steps)]
+    return every[-1], [float((np.where(Omega, G - M, 0) ** 2).sum()) for M in every]
+
+
+def smallest_gap(G, Omega, dim, step, steps):
+    """Return the smallest gap between the last eigenvalue kept and the first one dropped, as a share of the largest."""
+    M, gaps = np.zeros_like(G), []
+    for U, Sigma in islice(algorithm.svp_steps(G, Omega, dim, step), steps):
+        values = np.linalg.eigvalsh(M + step * np.where(Omega, G - M, 0))  # rising
+        gaps.append((values[-dim] - values[-dim - 1]) / values[-1])
+        M = (U * Sigma) @ U.T
+    return min(gaps)
 
 
 def dense_graph(graph):
@@ -57,6 +61,7 @@ def dense_graph(graph):
 
 
 # n, dim, neighbours, similarity; all of them large enough for the block path
+RESIDUAL = 1e-6  # of an eigenvector, relative to the eigenvalues
 PROBLEMS = [(300, 8, 20, "cosine"), (300, 15, 30, "inner"), (300, 20, 100, "cosine"), (200, 12, 15, "inner")]
 
 
@@ -66,11 +71,17 @@ PROBLEMS = [(300, 8, 20, "cosine"), (300, 15, 30, "inner"), (300, 20, 100, "cosi
 def test_svp_is_the_textbook_iteration(n, dim, neighbours, similarity, step, seed):
     assert n > SMALL * dim, "the block path is taken"
     graph = neighbour_graph(labelled(n, seed).Y, neighbours, similarity=similarity)
-    M, history = textbook_svp(*dense_graph(graph), dim, step, steps=15)
-    found = svp(graph, dim, step=step, max_iter=15, tol=0, sweeps=200, sweep_tol=1e-6)
+    problem = (*dense_graph(graph), dim, step)
+    M, history = textbook_svp(*problem, steps=15)
+    found = svp(graph, dim, step=step, max_iter=15, tol=0, sweeps=200, sweep_tol=RESIDUAL)
     Z = found.points.astype(np.float64)
-    assert np.linalg.norm(Z @ Z.T - M) / np.linalg.norm(M) < 1e-4
-    np.testing.assert_allclose(found.objective, history, rtol=1e-4)
+    # The sweeps end at that residual, which is as small as float32 lets it be. By Davis and Kahan the vectors are then
+    # within residual / gap of the exact ones, the gap being that between the eigenvalues kept and dropped. Where it is
+    # so small that this exceeds 1e-4, as in one of these problems, M is not determined better than that.
+    allowed = max(1e-4, RESIDUAL / smallest_gap(*problem, steps=15))
+    assert allowed < 1.1e-4 or (dim, seed) == (20, 1), "all others determine M"
+    assert np.linalg.norm(Z @ Z.T - M) / np.linalg.norm(M) < allowed
+    np.testing.assert_allclose(found.objective, history, rtol=1e-4)  # which a turn at the cut hardly changes
 
 
 @pytest.mark.parametrize("n", [30, 60, 90])
@@ -178,18 +189,6 @@ def test_admm_ends_below_plain_ridge(n, d, l1):
     assert objective(dense, Z, admm(X, Z, l1=l1).weights, 1.0, l1) < objective(dense, Z, ridge, 1.0, l1)
 
 
-def plain_admm(X, Z, l2, l1, rho, rounds):
-    """Return V of the paper's sub-routine ADMM (X and Z with points as columns), its threshold that of eq. 5."""
-    alpha, beta = np.zeros_like(Z), np.zeros_like(Z)
-    for _ in range(rounds):
-        Q = (Z + rho * (alpha - beta)) @ X.T
-        V = Q @ np.linalg.inv(X @ X.T * (1 + rho) + l2 * np.eye(len(X)))
-        alpha = V @ X + beta
-        alpha = np.sign(alpha) * np.maximum(0, np.abs(alpha) - l1 / (2 * rho))
-        beta = beta + V @ X - alpha
-    return V
-
-
 @pytest.mark.parametrize("rounds", [1, 2, 17])
 @pytest.mark.parametrize("rho", [0.5, 1.0])
 @pytest.mark.parametrize("solver", ["primal", "dual"])
@@ -197,7 +196,7 @@ def test_admm_is_the_papers_round_for_round(rounds, rho, solver):
     X, Z = regression_problem(70, 30)
     found = admm(X, Z, l1=0.2, rho=rho, max_iter=rounds, tol=0, solver=solver)
     assert len(found.primal) == rounds
-    V = plain_admm(X.toarray().astype(np.float64).T, Z.astype(np.float64).T, 1.0, 0.2, rho, rounds)
+    V = algorithm.admm(X.toarray().astype(np.float64), Z.astype(np.float64), 1.0, 0.2, rho, rounds)
     assert np.linalg.norm(found.weights.T - V) / np.linalg.norm(V) < 1e-4
 
 
@@ -207,39 +206,16 @@ def test_admm_is_the_papers_round_for_round(rounds, rho, solver):
 PAPER = {"feature_share": 0, "n_jobs": 1, "svp_neighbours": 20, "vote_neighbours": 20}
 
 
-def plain_x1(X, Y, X_new, settings):
-    """Return the vote shares (m, L) of the paper's method on one cluster, all in dense float64."""
+def dense_rows(matrix):
+    return matrix.toarray().astype(np.float64)
 
-    def unit(rows):
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
 
-    X, X_new, n = unit(X), unit(X_new), len(X)
-    # Algorithm 1: Ω, symmetric; ties to the nearest following point
-    labels = unit(Y) if settings["label_similarity"] == "cosine" else Y
-    similar = labels @ labels.T
-    Omega = np.zeros((n, n), bool)
-    for i in range(n):
-        order = sorted(np.flatnonzero(similar[i]), key=lambda j, i=i: (-round(similar[i, j], 6), (j - i) % n))
-        Omega[i, order[: settings["svp_neighbours"]]] = True
-    Omega |= Omega.T
-    M, _ = textbook_svp(
-        np.where(Omega, similar, 0), Omega, settings["embedding_dim"], settings["svp_step"], settings["svp_max_iter"]
-    )
-    Sigma, U = np.linalg.eigh(M)
-    Z = (U * np.sqrt(np.maximum(Sigma, 0)))[:, -settings["embedding_dim"] :]
-    V = np.linalg.solve(X.T @ X + settings["l2"] * np.eye(X.shape[1]), X.T @ Z).T
-    # Algorithm 2: the nearest V·x_i of V·x, and the labels among them
-    points, queries = X @ V.T, X_new @ V.T
-    if settings["vote_distance"] == "cosine":
-        points, queries = unit(points), unit(queries)
-    shares = np.zeros((len(X_new), Y.shape[1]))
-    for row, query in enumerate(queries):
-        half = ((points - query) ** 2).sum(axis=1) / 2  # 1 − cosine, for rows of unit length
-        near = np.argsort(half, kind="stable")[: settings["vote_neighbours"]]
-        uniform = settings["vote_weight"] == "uniform"
-        weights = np.ones(len(near)) if uniform else np.exp(-settings["vote_sharpness"] * half[near])
-        shares[row] = weights / weights.sum() @ Y[near]
-    return shares
+def shares_of_paper(model, X, Y, X_new, starts):
+    """Return the vote shares (m, L) of the paper's method, a learner for each of the centroids to start from."""
+    settings = model.settings
+    X, Y, X_new = algorithm.unit_rows(dense_rows(X)), dense_rows(Y), algorithm.unit_rows(dense_rows(X_new))
+    learners = [algorithm.train(X, Y, each, settings) for each in starts]
+    return algorithm.predict_all(X_new, Y, learners, settings.vote)
 
 
 @pytest.mark.parametrize(
@@ -259,12 +235,50 @@ def test_the_classifier_is_the_papers_method(changes):
     X, Y, X_new = data.X[:180], data.Y[:180], data.X[180:]
     model = X1Classifier(n_clusters=1, embedding_dim=60, svp_tol=0, svp_max_iter=8, **PAPER)
     model.set_params(**changes).fit(X, Y)
-    wanted = plain_x1(X.toarray().astype(np.float64), Y.toarray(), X_new.toarray(), model.model_.parameters)
+    wanted = shares_of_paper(model.model_, X, Y, X_new, [np.zeros((1, X.shape[1]))])
     found = model.decision_function(X_new).toarray()
     # Rounding to float32 can swap the last voter with the next: such points differ, and may be few.
     differs = np.abs(found - wanted).max(axis=1) > 1e-3
     assert differs.mean() <= 0.05
     assert csr_matrix(found).nnz
+
+
+def test_an_ensemble_of_several_clusters_is_the_papers_method():
+    # Clusters of so few points that SVP is exact; k-means has settled, so the paper's ends where it starts from these.
+    data = labelled(240, seed=8, d=80, L=40)
+    X, Y, X_new = data.X[:180], data.Y[:180], data.X[180:]
+    options = {"n_learners": 2, "n_clusters": 3, "max_cluster_size": 180, "embedding_dim": 60, "svp_max_iter": 8}
+    model = X1Classifier(**options, svp_tol=0, **PAPER).fit(X, Y)
+    starts = [learner.centroids.T.astype(np.float64) for learner in model.model_.learners]
+    for start, learner in zip(starts, model.model_.learners, strict=True):
+        _, home = algorithm.k_means(algorithm.unit_rows(dense_rows(X)), start)
+        assert [np.flatnonzero(home == j).tolist() for j in range(3)] == [c.members.tolist() for c in learner.clusters]
+    wanted = shares_of_paper(model.model_, X, Y, X_new, starts)
+    differs = np.abs(model.decision_function(X_new).toarray() - wanted).max(axis=1) > 1e-3
+    assert differs.mean() <= 0.05
+    labels, scores = model.predict_topk(X_new, 3)
+    same = [np.array_equal(algorithm.top(each, 3), row) for each, row in zip(wanted, labels, strict=True)]
+    distinct = (np.diff(-np.sort(-wanted, axis=1)[:, :4], axis=1) < -1e-3).all(axis=1)  # ties go elsewhere here
+    assert np.mean(np.array(same)[distinct & ~differs]) == 1.0
+    assert (scores > 0).any()
+
+
+def test_what_is_said_to_stand_for_each_step_is_there():
+    rows = re.findall(r"^    .* {2,}(\w+) {2,}((?:x1|search)\..*)$", algorithm.__doc__, re.M)
+    assert len(rows) == 14
+    for here, production in rows:
+        assert callable(getattr(algorithm, here))
+        for name in production.split(", "):
+            path, module = name.split("."), None
+            while module is None:  # the longest part that is a module; what follows are names in it
+                try:
+                    module = importlib.import_module(".".join(["neartag", *path]))
+                except ModuleNotFoundError:
+                    path.pop()
+            found = module
+            for each in name.split(".")[len(path) :]:
+                found = getattr(found, each)
+            assert callable(found) or isinstance(found, property), name
 
 
 def test_several_clusters_are_one_method_each():

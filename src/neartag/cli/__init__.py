@@ -1,1 +1,1 @@
-"""The command line: one short file a command, strung together in main.py."""
+"""The command line: one short file per command, listed in main.py."""

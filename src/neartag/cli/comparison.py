@@ -132,7 +132,7 @@ def read_changes(changes: Sequence[str], methods: dict[str, Method]) -> dict[str
 def load_parts(train: str, test: str, memory: int | None) -> Parts:
     """Return both parts as rows of the same features; those of texts are fitted on the train part."""
     from neartag.cli.data import load_points, load_training
-    from neartag.cli.evaluate import widened
+    from neartag.linalg import csr
     from neartag.storage.bundle import StoredModel
 
     if train == test and Path(train).is_file():
@@ -145,7 +145,7 @@ def load_parts(train: str, test: str, memory: int | None) -> Parts:
         raise DataError(f"{test} has no points to test on")
     # Labels that training has not are nobody's answer, but they count as missed.
     width = max(Y_test.shape[1], dataset.Y.shape[1])
-    return Parts(dataset.X, dataset.Y, X_test, widened(Y_test, width))
+    return Parts(dataset.X, dataset.Y, X_test, csr.widen(Y_test, width))
 
 
 class Comparison:
@@ -160,12 +160,12 @@ class Comparison:
         *,
         propensities: tuple[float, float],
     ) -> None:
-        from neartag.cli.evaluate import widened
         from neartag.evaluation import metrics
+        from neartag.linalg import csr
 
         self.parts, self.cuts, self.shared, self.progress = parts, tuple(cuts), shared, progress
         self._propensities = dict(zip("ab", propensities, strict=True))
-        self._Y_train = widened(parts.Y, parts.Y_test.shape[1])
+        self._Y_train = csr.widen(parts.Y, parts.Y_test.shape[1])
         metrics.propensities(self._Y_train, *propensities)  # now, before anything is trained in vain
 
     def run(self, task: Task) -> Outcome:

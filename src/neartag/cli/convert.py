@@ -1,4 +1,4 @@
-"""`neartag convert`: a data file in another format."""
+"""`neartag convert`: write a data file in another format."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from neartag.cli import output
 from neartag.cli.options import AsJson, Quiet
 from neartag.core.errors import ParameterError
 
-ENDINGS = "XMC text (.txt, .xmc, .svm), .npz or sparse JSON lines (.jsonl); texts also with .gz, .xz or .bz2 after it"
+ENDINGS = "XMC text (.txt, .xmc, .svm), sparse JSON lines (.jsonl), both also with .gz, .xz or .bz2, or .npz"
 
 
 def convert(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=f"Data file to read: {ENDINGS}.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="Data file to write, its format by its ending.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Data file to write; its ending says the format.")],
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a data file in another format.
 
-    The format is that of the target's ending. Nothing is lost, names of labels and points go along. The target is
-    replaced whole or not at all.
+    The ending of the target says its format. Nothing is lost: names of labels, features and points are written too.
+    A target that is there is replaced whole or not at all.
     """
     from neartag.data import formats
 

@@ -48,7 +48,7 @@ def load_training(
     from neartag.data import mapped
     from neartag.data.dataset import Dataset
 
-    with mapped.within(memory):
+    with mapped.memory_limit(memory):
         found = read(data, "train", reading)
         if isinstance(found, Dataset):
             return Training(found)
@@ -70,10 +70,10 @@ def load_points(
     found = read(data, part, reading)
     known = stored.label_names
     if not isinstance(found, Dataset):
-        from neartag.tagging.corpus import build_corpus
+        from neartag.tagging.corpus import encode_corpus
 
-        corpus = build_corpus(found, _features(stored, data), keep_texts=False, fit=False)
-        return corpus.X, _under_known(corpus.Y, corpus.label_names, known or [])
+        corpus = encode_corpus(found, _features(stored, data))
+        return corpus.X, _under_known(corpus.Y, corpus.label_names or [], known or [])
     X = _columns(found.X, stored.model.n_features, "features", data)
     if found.label_names is None or known is None or found.label_names == known:
         return X, _columns(found.Y, stored.model.n_labels, "labels", data)
@@ -99,9 +99,9 @@ def load_rows(
     found = read(data, "test", reading, labelled=False)
     if isinstance(found, Dataset):
         return _columns(found.X, stored.model.n_features, "features", data)
-    from neartag.tagging.corpus import build_corpus
+    from neartag.tagging.corpus import encode_corpus
 
-    return build_corpus(found, _features(stored, data), keep_texts=False, fit=False).X
+    return encode_corpus(found, _features(stored, data)).X
 
 
 def _text_of(line: str) -> str:
@@ -123,7 +123,7 @@ def _features(stored: StoredModel, data: str) -> Any:
 
 
 def _read_xmc_lines(content: bytes, stored: StoredModel) -> csr_matrix:
-    from neartag.data.xmc import read_xmc
+    from neartag.data.formats.xmc import read_xmc
 
     n_features, n_labels = stored.model.n_features, stored.model.n_labels
     added = not _XMC_HEADER.fullmatch(content.partition(b"\n")[0])

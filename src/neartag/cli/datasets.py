@@ -1,4 +1,4 @@
-"""`neartag datasets`: which data sets are there, and `neartag datasets get`: another one."""
+"""`neartag datasets`: list the data sets; `neartag datasets get`: download one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neartag.cli.sources import EMBEDDED
 from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from neartag.data.catalogue import Entry
+    from neartag.data.registry.catalogue import Entry
 
 app = typer.Typer(
     name="datasets",
@@ -24,26 +24,26 @@ app = typer.Typer(
 
 @app.callback()
 def datasets(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the data sets that DATA may name, or get another.
+    """List the data sets that DATA may name, or download one.
 
-    Each is shown with its sizes and where it is; those that are known and missing follow, with the paper's sizes. They
-    are looked for in the folder that NEARTAG_DATA names, else in the platform's cache folder.
+    First those that are there, with their sizes and their places, then those that are known but missing, with the
+    paper's sizes. They are looked for in the folder that NEARTAG_DATA names, or else in the platform's cache folder.
     """
     if context.invoked_subcommand is not None:
         return
     from neartag.data import registry
-    from neartag.data.catalogue import entries
+    from neartag.data.registry.catalogue import entries
 
-    found = [_embedded(), *map(_row, entries())]
+    rows = [_describe_embedded(), *map(_describe, entries())]
     folder = registry.data_folder()
     if as_json:
-        output.show_json({"folder": str(folder), "datasets": found})
+        output.show_json({"folder": str(folder), "datasets": rows})
         return
     for title, here in (("There:", True), ("Missing:", False)):
-        rows = [each for each in found if (each["path"] is not None) == here]
-        if rows:
+        shown = [row for row in rows if (row["path"] is not None) == here]
+        if shown:
             headings = ("data set", "train", "test", "features", "labels", "where" if here else "what")
-            output.show_table(headings, [_cells(each) for each in rows], title=title, words=(0, 5))
+            output.show_table(headings, [_cells(row) for row in shown], title=title, words=(0, 5))
             print()
     exists = "" if folder.is_dir() else ", which is not there yet"
     output.show_words(f"The data folder is {folder}{exists}; NEARTAG_DATA names another.")
@@ -63,33 +63,35 @@ def get(
 ) -> None:
     """Download a data set into the data folder, or say where to get it and where to put it.
 
-    The address is that of an archive (.zip, .tar.xz, .tar.gz, .tar.bz2) with train.txt and test.txt, or with the files
-    as the paper's data sets are published. It is kept only if it has come whole, has the checksum, where one is known,
-    and can be unpacked.
+    The address must be that of an archive (.zip, .tar.xz, .tar.gz, .tar.bz2) with train.txt and test.txt, or with the
+    files of one of the paper's data sets as they are published. The archive is kept only if it arrives whole, can be
+    unpacked, and has the right checksum, if one is known.
     """
-    from neartag.data import archives, download
-    from neartag.data.catalogue import entry
+    from neartag.data.registry import download
+    from neartag.data.registry.addresses import Address, read_addresses
+    from neartag.data.registry.catalogue import entry
+    from neartag.data.registry.checksums import CHECKSUM_FILE
 
     if name == EMBEDDED:
         raise ParameterError(f"{EMBEDDED} is embedded in neartag: it is always there")
     if sha256 is not None and url is None:
-        configured = download.addresses().get(name)
+        configured = read_addresses().get(name)
         url = configured.url if configured is not None else None
-    address = None if url is None else download.Address(url, sha256)
+    address = None if url is None else Address(url, sha256)
     got = download.get(name, address, progress=output.progress(quiet))
-    found = {**_row(entry(name)), "sha256": got.sha256, "checked": got.checked}
+    row = {**_describe(entry(name)), "sha256": got.sha256, "checked": got.checked}
     if not got.checked:
-        where = got.path.with_name(archives.SUMS)
+        where = got.path.with_name(CHECKSUM_FILE)
         output.message(
             f"no checksum was known for {name}; what came is now listed in {where}: {got.sha256}", quiet=quiet
         )
     if as_json:
-        output.show_json(found)
+        output.show_json(row)
     else:
-        output.show_table(("data set", "train", "test", "features", "labels", "where"), [_cells(found)], words=(0, 5))
+        output.show_table(("data set", "train", "test", "features", "labels", "where"), [_cells(row)], words=(0, 5))
 
 
-def _embedded() -> dict[str, Any]:
+def _describe_embedded() -> dict[str, Any]:
     from neartag.data import debian
 
     counts = debian.info()
@@ -98,12 +100,12 @@ def _embedded() -> dict[str, Any]:
     return {**about, **sizes, "note": "texts"}
 
 
-def _row(found: Entry) -> dict[str, Any]:
-    return {**vars(found), "path": None if found.path is None else str(found.path)}
+def _describe(entry: Entry) -> dict[str, Any]:
+    return {**vars(entry), "path": None if entry.path is None else str(entry.path)}
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    """Return a line of the table: of what is there its place, of what is missing what it is."""
+    """Return a row of the table: where a data set is, or if it is missing, what it is."""
     counts = ["–" if row[name] is None else f"{row[name]:,}" for name in ("train", "test", "features", "labels")]
     if row["path"] is None:
         note = row["note"].removeprefix("missing").removeprefix("; ")

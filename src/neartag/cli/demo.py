@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from neartag.cli import output
+from neartag.cli.demo_run import METRICS, run_demo
+from neartag.cli.model_folder import check_target
 from neartag.cli.options import AsJson, Quiet
-from neartag.cli.train import check_place
-from neartag.cli.walkthrough import METRICS, Walkthrough
 
 PRESET = "debian"
 FOLDER = "demo-model"
@@ -52,13 +52,13 @@ def demo(
     """
     # Without --model the folder is the demo's own and may be replaced, so that the demo can be repeated.
     folder = FOLDER if model is None else model
-    check_place(Path(folder), overwrite or model is None)
+    check_target(Path(folder), overwrite or model is None)
 
     from neartag.methods import presets
 
     settings = presets.get(PRESET)
     output.message("learning which tags people gave to Debian's packages…", quiet=quiet or as_json)
-    report = Walkthrough(quick, output.progress(quiet)).run(settings, folder, SENTENCES)
+    report = run_demo(settings, folder, SENTENCES, quick=quick, progress=output.progress(quiet))
     if as_json:
         output.show_json(report)
     else:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
 from neartag.cli.sources import HELP, Reading, with_reading
-from neartag.linalg import csr
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 CUTS = (1, 3, 5)
 _FAMILIES = {
@@ -42,16 +38,17 @@ def evaluate(
 ) -> None:
     """Print how often a model is right on labelled points.
 
-    P, nDCG, R, PSP and PSnDCG at 1, 3 and 5, in percent, over all points. A second table says how much each band of
-    labels, by how often they occur in training, adds to P (the bands add up to it), and which share of its labels was
-    found.
+    P, nDCG, R, PSP and PSnDCG at 1, 3 and 5, in percent, over all points. A second table has one row for each band of
+    labels, by how many training points have them: what the band adds to P (the rows add up to it), and which share of
+    its labels was found.
     """
     import numpy as np
 
     from neartag.cli.data import load_points
     from neartag.cli.predict import predicted
     from neartag.cli.usage import Usage
-    from neartag.evaluation import metrics
+    from neartag.evaluation.propensities import LabelCounts
+    from neartag.evaluation.report import report_metrics
     from neartag.storage import store
 
     progress = output.progress(quiet)
@@ -59,16 +56,15 @@ def evaluate(
         stored = store.load(model)
     with progress.start(None, f"reading {data}"):
         X, Y = load_points(data, "test", stored, reading)
-        Y_train = counted(stored.model) if train is None else load_points(train, "train", stored, reading)[1]
-    width = max(Y.shape[1], Y_train.shape[1])
-    Y, Y_train = widened(Y, width), widened(Y_train, width)
+        counts = LabelCounts(stored.model.frequency, stored.model.n_points)
+        if train is not None:
+            counts = LabelCounts.of(load_points(train, "train", stored, reading)[1])
     usage = Usage()
     batches = [labels for labels, _ in predicted(stored.model, X, max(CUTS), jobs, progress)]
     seconds = usage.measured()["seconds"]
     labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
-    scores = metrics.evaluate(labels, Y, ks=CUTS, Y_train=Y_train, a=propensity_a, b=propensity_b)
-    bands = metrics.by_frequency(labels, Y, Y_train, CUTS, a=propensity_a, b=propensity_b)
-    report = {"points": X.shape[0], "seconds": seconds, "metrics": scores, "by_frequency": bands}
+    scores = report_metrics(labels, Y, counts, CUTS, a=propensity_a, b=propensity_b)
+    report = {"points": X.shape[0], "seconds": seconds, **scores}
     if as_json:
         output.show_json(report)
     else:
@@ -95,24 +91,3 @@ def show(report: dict[str, Any]) -> None:
     ]
     print()
     output.show_table(headings, rows, title="by how many training points have the label")
-
-
-def counted(model: Any) -> csr_matrix:
-    """Return label rows as many as the training points, each label as often as in training.
-
-    Which point had which label, most methods have forgotten; propensities and bands of frequency do not ask.
-    """
-    import numpy as np
-    from scipy.sparse import csc_matrix, csr_matrix
-
-    pointers = csr.pointer(model.frequency)
-    rows = np.arange(pointers[-1]) - np.repeat(pointers[:-1], model.frequency)
-    ones = np.ones(len(rows), np.float32)
-    return csr_matrix(csc_matrix((ones, rows, pointers), shape=(model.n_points, model.n_labels)))
-
-
-def widened(Y: csr_matrix, width: int) -> csr_matrix:
-    """Return the matrix with empty columns added up to the width."""
-    from scipy.sparse import csr_matrix
-
-    return Y if Y.shape[1] == width else csr_matrix((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], width))

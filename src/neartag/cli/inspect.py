@@ -44,7 +44,7 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "points": int(model.n_points),
         "features": int(model.n_features),
         "labels": int(model.n_labels),
-        "trained_on_texts": stored.features is not None and stored.features.kind != "vectors",
+        "trained_on_texts": stored.features is not None and stored.features.accepts == "text",
         "label_names": stored.label_names is not None,
         "point_names": stored.point_names is not None,
         "parameters": model.parameters,

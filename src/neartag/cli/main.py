@@ -1,7 +1,7 @@
-"""The command line's entry: the commands, and what becomes of errors.
+"""The entry of the command line: the list of commands, and how errors are reported.
 
-A mistake that a person can put right is one line on standard error and status 2; anything else is a bug of ours and
-keeps its traceback. Nothing heavy is imported here, so that `neartag --help` answers at once.
+A mistake that the user can correct is one line on standard error and exit status 2. Anything else is a bug in neartag
+and keeps its traceback. Nothing heavy is imported here: `neartag --help` must answer at once.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from neartag.cli.tune import tune
 from neartag.cli.update import add, forget
 from neartag.core.errors import NeartagError
 
-MISTAKE = 2  # status for what the person can put right
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-# typer has click inside from some version on, so that its classes are found by way of what typer itself offers.
+USER_ERROR = 2  # exit status
+INTERRUPTED = 130  # exit status: 128 + SIGINT, as in shells
+# Newer versions of typer have click inside, so its class is found through typer's own.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 class Commands(TyperGroup):
-    """The group of commands, whose `main` turns errors into a line and a status."""
+    """The group of commands; its `main` turns errors into one line and an exit status."""
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
-        """Run the command that the arguments name and exit."""
+        """Run the command that the arguments name, then exit."""
         extra["standalone_mode"] = False
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -60,12 +60,12 @@ class Commands(TyperGroup):
                 _drop_output()
                 sys.exit(1)
             except OSError as error:
-                if error.errno is None:  # none of the system's: a library's own, and so a bug of ours
+                if error.errno is None:  # not from the system but from a library: a bug in neartag
                     raise
-                if error.filename is None:  # what has no name is, as far as we write without one, standard output
+                if error.filename is None:  # neartag writes to one place without a name: standard output
                     _drop_output()
                 _fail(f"{error.filename or 'standard output'}: {error.strerror}")
-        if status == INTERRUPTED:  # newer versions of typer give this status themselves
+        if status == INTERRUPTED:  # newer versions of typer return this status themselves
             print("interrupted", file=sys.stderr)
         sys.exit(status if isinstance(status, int) else 0)
 
@@ -75,7 +75,7 @@ app = typer.Typer(
     name="neartag",
     help="Extreme multi-label classification: the few right labels out of thousands or millions.",
     epilog="Start with: neartag demo",
-    rich_markup_mode=None,  # plain help, since drawing it would take longer than all the rest
+    rich_markup_mode=None,  # plain help: to draw it would take longer than all the rest
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
@@ -106,7 +106,7 @@ def start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
-    """Answer what needs no command."""
+    """Answer calls without a command: --version, and the help."""
     if version:
         print(f"neartag {__version__}")
         raise typer.Exit
@@ -118,7 +118,7 @@ def start(
 def run() -> None:
     """Run the command line on the program's arguments."""
     for stream in (sys.stdout, sys.stderr):
-        # An old terminal cannot show every sign: an escape is better than a crash.
+        # An old terminal cannot show every character: an escape is better than a crash.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     app(prog_name="neartag")
@@ -127,7 +127,7 @@ def run() -> None:
 def _fail(text: str) -> NoReturn:
     line = " ".join(part.strip() for part in text.splitlines() if part.strip())
     print(f"error: {line}", file=sys.stderr, flush=True)
-    sys.exit(MISTAKE)
+    sys.exit(USER_ERROR)
 
 
 def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
@@ -135,6 +135,6 @@ def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
 
 
 def _drop_output() -> None:
-    """Let what is still in the buffer go nowhere, or Python would complain once more at its end."""
-    with suppress(OSError, ValueError):  # a standard output that is no file has nothing to complain about
+    """Send what is still in the buffer nowhere, or Python would complain again when it exits."""
+    with suppress(OSError, ValueError):  # a standard output that is no file needs nothing
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

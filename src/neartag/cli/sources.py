@@ -18,7 +18,7 @@ from neartag.core.errors import DataError
 
 if TYPE_CHECKING:
     from neartag.data.dataset import Dataset
-    from neartag.data.document import BadLines, Document
+    from neartag.data.documents import BadLines, Document
 
 EMBEDDED = "debian"
 HELP = (
@@ -141,14 +141,14 @@ class Reading:
         return Fields(self.text, labels, self.id, self.vector, self.separator)
 
     @property
-    def named(self) -> bool:
-        """Whether the options leave no doubt that documents are meant."""
-        return self.kind is not None or self.text != "text" or bool(self.labels) or self.uses_vectors
+    def part(self) -> str:
+        """The part of documents to learn from: "vector" where the options say where vectors are, else "text"."""
+        return "text" if self.vector is None and self.vectors is None else "vector"
 
     @property
-    def uses_vectors(self) -> bool:
-        """Whether documents come with vectors of their own."""
-        return self.vector is not None or self.vectors is not None
+    def named(self) -> bool:
+        """Whether the options leave no doubt that documents are meant."""
+        return self.kind is not None or self.text != "text" or bool(self.labels) or self.part != "text"
 
     @property
     def skipped(self) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def _is_documents(path: Path, part: str, reading: Reading, holds_documents: Any)
 def _packages(part: str) -> Iterator[Document]:
     """Yield the embedded corpus's packages as documents."""
     from neartag.data import debian
-    from neartag.data.document import Document
+    from neartag.data.documents import Document
 
     packages = debian.load("train" if part == "train" else "test")
     for name, words, tags in zip(packages.names, packages.words, packages.tags, strict=True):
@@ -213,6 +213,7 @@ def _packages(part: str) -> Iterator[Document]:
 def _find(data: str) -> Path:
     """Return the folder of a data set known by name, that of its texts where there is no other."""
     from neartag.data import formats, registry
+    from neartag.data.registry import dataset_facts
 
     names = registry.names()
     try:
@@ -220,7 +221,7 @@ def _find(data: str) -> Path:
     except DataError:
         if data in names:
             return registry.find(f"{data}-text")
-        if data in registry.KNOWN:
+        if data in dataset_facts.SETS:
             raise  # it says where to put the data set
     if len(Path(data).parts) > 1 or formats.is_data_file(data):
         raise DataError(f"{data}: there is no such file or folder")

@@ -8,13 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from neartag.cli import output
+from neartag.cli.encoder_options import EncoderOptions
+from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import OWN, AsJson, Quiet, find_method, read_settings, with_parameters
 from neartag.cli.sources import HELP, Reading, with_reading
 from neartag.cli.usage import Usage
 from neartag.comparators import METHODS
-from neartag.core.errors import ModelError, ParameterError
+from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.methods import presets
+
+CALIBRATIONS = ("auto", "isotonic", "platt", "none")
 
 
 @with_parameters
@@ -32,22 +36,36 @@ def train(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in the folder.")] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What turns documents into feature rows: tfidf, vectors, or an encoder of another package.  "
+            "[default: tfidf; vectors for documents with vectors]",
+        ),
+    ] = None,
     word_pairs: Annotated[bool, typer.Option("--word-pairs", help="Also count pairs of adjacent words.")] = False,
     char_ngrams: Annotated[
         str | None, typer.Option("--char-ngrams", metavar="FROM-TO", help="Also count runs of characters, such as 3-5.")
     ] = None,
     min_df: Annotated[
-        str, typer.Option("--min-df", help="Keep words of at least so many texts; below 1, such a share.")
-    ] = "1",
+        str | None,
+        typer.Option(
+            "--min-df", help="Keep words that at least so many texts have; below 1, a share of them.  [default: 1]"
+        ),
+    ] = None,
     max_df: Annotated[
-        str, typer.Option("--max-df", help="Keep words of at most so many texts; up to 1.0, such a share.")
-    ] = "1.0",
+        str | None,
+        typer.Option(
+            "--max-df", help="Keep words that at most so many texts have; up to 1.0, a share of them.  [default: 1.0]"
+        ),
+    ] = None,
     hashing: Annotated[
         int | None,
-        typer.Option("--hashing", metavar="INTEGER", help="Hash words into so many features; none are kept."),
+        typer.Option("--hashing", metavar="INTEGER", help="Hash words into so many features; keep no vocabulary."),
     ] = None,
     stop_words: Annotated[
-        str | None, typer.Option("--stop-words", metavar="FILE", help="Words to leave out, one a line.")
+        str | None, typer.Option("--stop-words", metavar="FILE", help="Words to leave out, one on each line.")
     ] = None,
     calibration: Annotated[
         str, typer.Option(metavar="KIND", help="How votes become probabilities: auto, isotonic, platt or none.")
@@ -63,73 +81,64 @@ def train(
 ) -> None:
     """Train X1, or another method, and save the model in a folder.
 
-    Documents (such as JSON lines with "text" and "labels") are turned into tf-idf rows, or bring vectors of their own,
-    and the model then tags texts. Options that are not given are the preset's, or the defaults shown.
+    An encoder turns documents (such as JSON lines with "text" and "labels") into feature rows, and the model then tags
+    texts. Options that are not given are the preset's, or the defaults shown.
 
     The options below are X1's. Other methods' options: neartag methods NAME.
     """
     chosen = find_method(method)
-    words = (word_pairs, char_ngrams, min_df, max_df, hashing, stop_words)
-    if calibration not in ("auto", "isotonic", "platt", "none"):
+    if calibration not in CALIBRATIONS:
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
     settings = choose_settings(preset, given, chosen.name)
-    check_place(Path(model), overwrite)
+    check_target(Path(model), overwrite)
 
     from neartag.cli.data import load_training
-    from neartag.cli.text_features import read_features
     from neartag.core.threads import resolve_jobs
-    from neartag.data.mapped import mapped_bytes
     from neartag.linalg.rows import normalise
-    from neartag.storage import store
-    from neartag.tagging.calibration import of_held_out
+    from neartag.storage.store import save_bundle
+    from neartag.tagging.corpus import Corpus
+    from neartag.tagging.fitting import fit_bundle
 
+    options = EncoderOptions(encoder, word_pairs, char_ngrams, min_df, max_df, hashing, stop_words)
+    to_fit = options.make_encoder(reading.part)
     classifier = chosen.classifier()(**settings)
     resolve_jobs(classifier.n_jobs)
-    memory = settings.get("max_memory")
-    progress = output.progress(quiet)
     own = chosen.name == OWN
+    progress = output.progress(quiet)
     with progress.start(None, f"reading {data}"):
+        memory = settings.get("max_memory")
         room = None if memory is None else parse_bytes(memory)
-        features = read_features(*words, vectors=reading.uses_vectors)
-        dataset, features, texts = load_training(data, room, reading, features, keep_texts=own and keep_texts)
+        dataset, fitted, texts = load_training(data, room, reading, to_fit, keep_texts=own and keep_texts)
+    if encoder is not None and fitted is None:
+        raise ParameterError(f"--encoder {encoder}: {data} holds rows of features, which need no encoder")
     if not quiet:
         reading.say()
     usage = Usage()
-    extras = {}
-    if own:
-        dataset.X = normalise(dataset.X, in_place=True)  # as training does, which then needs no rows of its own
-        with progress.start(None, "cutting into clusters"):
-            wished = None if calibration == "none" or features is None else calibration
-            classifier.fit(dataset.X, dataset.Y, progress=progress, held_out=wished is not None)
-        extras = of_held_out(classifier.held_out_, dataset.Y, wished)
-    else:
-        with progress.start(None, f"training {chosen.title}"):
-            classifier.fit(dataset.X, dataset.Y, progress=progress)
+    with progress.start(None, f"training {chosen.title}"):
+        if own:
+            dataset.X = normalise(dataset.X, in_place=True)  # as training does, which then makes no copy
+        corpus = Corpus(dataset.X, dataset.Y, dataset.label_names, dataset.point_names, texts)
+        wish = None if calibration == "none" else calibration
+        stored = fit_bundle(corpus, classifier, fitted, calibration=wish, progress=progress)
     cost = usage.measured()
     with progress.start(None, f"saving {model}"):
-        check_place(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
-        store.save(
-            classifier.model_,
-            model,
-            label_names=dataset.label_names,
-            point_names=dataset.point_names,
-            features=features,
-            texts=texts,
-            extras=extras,
-        )
-    sizes = {"points": dataset.n_points, "features": dataset.n_features, "labels": dataset.n_labels}
-    # The peak is taken again: saving may have needed more than training.
-    report = {
-        "model": model,
-        "method": chosen.name,
-        **sizes,
-        **cost,
-        "peak_rss_bytes": usage.measured()["peak_rss_bytes"],
-        **reading.skipped,
-    }
-    arrays = (dataset.X.indices, dataset.X.data) if hasattr(dataset.X, "indices") else (dataset.X,)
-    report["mapped_bytes"] = mapped_bytes(*arrays, dataset.Y.indices, dataset.Y.data)
-    show_report({**report, "model_bytes": disk_bytes(Path(model))}, as_json)
+        check_target(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
+        save_bundle(stored, model)
+    show_report(
+        {
+            "model": model,
+            "method": chosen.name,
+            "points": dataset.n_points,
+            "features": dataset.n_features,
+            "labels": dataset.n_labels,
+            **cost,
+            "peak_rss_bytes": usage.measured()["peak_rss_bytes"],  # again: saving may have needed more than training
+            **reading.skipped,
+            "mapped_bytes": count_mapped_bytes(dataset),
+            "model_bytes": disk_bytes(Path(model)),
+        },
+        as_json,
+    )
 
 
 def choose_settings(preset: str | None, given: dict[str, str | None], method: str = OWN) -> dict[str, Any]:
@@ -140,29 +149,12 @@ def choose_settings(preset: str | None, given: dict[str, str | None], method: st
     return {**presets.get(preset, method), **settings}
 
 
-def check_place(folder: Path, overwrite: bool) -> None:
-    """Raise ModelError, before any work is lost, where the model could not be saved in the end."""
-    import tempfile
+def count_mapped_bytes(dataset: Any) -> int:
+    """Return how many bytes of the training data are in mapped files instead of memory."""
+    from neartag.data.mapped import mapped_bytes
 
-    from neartag.storage.folder import refuse_foreign
-    from neartag.storage.manifest import MANIFEST
-
-    refuse_foreign(folder)
-    if (folder / MANIFEST).exists() and not overwrite:
-        raise ModelError(f"{folder} holds a model: give --overwrite to replace it, or name another folder")
-    existing = folder.absolute()
-    while not existing.exists():
-        existing = existing.parent
-    try:
-        with tempfile.TemporaryFile(dir=existing):
-            pass
-    except OSError as error:
-        raise ModelError(f"{folder} cannot be saved in: {existing}: {error.strerror}") from error
-
-
-def disk_bytes(folder: Path) -> int:
-    """Return the size of a model folder's files."""
-    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    X, Y = dataset.X, dataset.Y
+    return mapped_bytes(*((X.indices, X.data) if hasattr(X, "indices") else (X,)), Y.indices, Y.data)
 
 
 def show_report(report: dict[str, Any], as_json: bool) -> None:
@@ -170,14 +162,11 @@ def show_report(report: dict[str, Any], as_json: bool) -> None:
     if as_json:
         output.show_json(report)
         return
-    peak = report["peak_rss_bytes"]
-    mapped = report["mapped_bytes"]
+    peak, mapped = report["peak_rss_bytes"], report["mapped_bytes"]
+    title = METHODS[report["method"]].title
     output.show_pairs(
         [
-            (
-                "model",
-                f"{report['model']}, {METHODS[report['method']].title}, {output.human_bytes(report['model_bytes'])}",
-            ),
+            ("model", f"{report['model']}, {title}, {output.human_bytes(report['model_bytes'])}"),
             ("points n", f"{report['points']:,}"),
             ("features d", f"{report['features']:,}"),
             ("labels L", f"{report['labels']:,}"),

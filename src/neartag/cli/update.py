@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +13,13 @@ from neartag.cli.options import AsJson, Model, Quiet
 from neartag.cli.sources import Reading, read, with_reading
 from neartag.core.errors import DataError, NeartagError
 
-BATCH = 1000  # documents added at once: a crash loses no more of the work, and never half a batch
+if TYPE_CHECKING:
+    from neartag.core.progress import Progress
+    from neartag.data.documents import Document
+    from neartag.tagging.live import LiveTagger
+
+BATCH_DOCUMENTS = 1000  # added at once: a crash loses no more of the work, and never half a batch
+MAX_SHOWN_LABELS = 10
 
 
 @with_reading
@@ -32,36 +39,26 @@ def add(
     """
     from neartag.data.dataset import Dataset
     from neartag.tagging.live import LiveTagger
-    from neartag.tagging.update import rows_of
 
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)
-    labels = len(live.tagger.labels)
-    found = read(data, "train", reading)
-    if isinstance(found, Dataset):
+    known_labels = len(live.tagger.labels)
+    documents = read(data, "train", reading)
+    if isinstance(documents, Dataset):
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
-    ids: list[str] = []
-    strange = 0  # documents of which the model knows no word: they are near nobody until it is trained again
     with progress.start(None, "adding"):
-        documents = iter(found)
-        try:
-            while batch := list(islice(documents, BATCH)):
-                ids += live.add(batch, replace=replace)
-                strange += int((abs(rows_of(live.tagger.stored.features, batch)).sum(axis=1) == 0).sum())
-                progress.advance(len(batch))
-        except NeartagError as error:
-            count = len(ids)
-            if not count:
-                raise
-            # Whoever mends the file and adds it again must know, or would have these twice.
-            raise type(error)(f"{error}; the first {count:,} documents are added: give those after them") from error
+        ids, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
     if not quiet:
         reading.say()
-    new = live.tagger.labels[labels:]
-    report = {"added": len(ids), "points": len(live.tagger), "new_labels": new, **reading.skipped}
-    if strange:
-        report["without_a_known_word"] = strange
+    report: dict[str, Any] = {
+        "added": len(ids),
+        "points": len(live.tagger),
+        "new_labels": live.tagger.labels[known_labels:],
+        **reading.skipped,
+    }
+    if n_unknown:
+        report["without_a_known_word"] = n_unknown
     _report(as_json, {**report, **({"ids": ids} if as_json else {})})
 
 
@@ -88,6 +85,37 @@ def forget(
     _report(as_json, {"forgotten": count, "points": len(live.tagger)})
 
 
+def add_in_batches(
+    live: LiveTagger,
+    documents: Iterable[Document],
+    *,
+    replace: bool,
+    progress: Progress,
+    batch_documents: int = BATCH_DOCUMENTS,
+) -> tuple[list[str], int]:
+    """Add documents to a model's folder; return their ids, and how many have no word that the model knows.
+
+    A document without a known word is near no text until the model is trained again.
+    """
+    from neartag.tagging.update import encode_documents
+
+    ids: list[str] = []
+    n_unknown = 0
+    left = iter(documents)
+    try:
+        while batch := list(islice(left, batch_documents)):
+            ids += live.add(batch, replace=replace)
+            rows = encode_documents(live.tagger.stored.features, batch)
+            n_unknown += int((abs(rows).sum(axis=1) == 0).sum())
+            progress.advance(len(batch))
+    except NeartagError as error:
+        if not ids:
+            raise
+        # Whoever mends the file and adds it again must know, or would have these twice.
+        raise type(error)(f"{error}; the first {len(ids):,} documents are added: give those after them") from error
+    return ids, n_unknown
+
+
 def _lines(content: bytes) -> list[str]:
     # Not splitlines: ids may have characters that it takes for the end of a line.
     lines = (line.removesuffix("\r") for line in content.decode(errors="replace").split("\n"))
@@ -98,10 +126,15 @@ def _report(as_json: bool, report: dict[str, Any]) -> None:
     if as_json:
         output.show_json(report)
         return
-    shown = {name: value for name, value in report.items() if name != "skipped_because"}
     pairs = []
-    for name, value in shown.items():
-        text = f"{value:,}" if isinstance(value, int) else ", ".join(map(output.visible, value[:10])) or "none"
-        more = f" and {len(value) - 10} more" if isinstance(value, list) and len(value) > 10 else ""
-        pairs.append((name.replace("_", " "), text + more))
+    for name, value in report.items():
+        if name == "skipped_because":
+            continue
+        if isinstance(value, int):
+            text = f"{value:,}"
+        else:
+            text = ", ".join(map(output.visible, value[:MAX_SHOWN_LABELS])) or "none"
+            if len(value) > MAX_SHOWN_LABELS:
+                text += f" and {len(value) - MAX_SHOWN_LABELS} more"
+        pairs.append((name.replace("_", " "), text))
     output.show_pairs(pairs)

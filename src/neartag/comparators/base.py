@@ -15,7 +15,7 @@ from neartag.comparators.parameters import TABLES
 from neartag.core import memory
 from neartag.core.errors import ParameterError
 from neartag.core.estimator import LabelClassifier, describe, shown
-from neartag.core.parameters import MACHINE, checked
+from neartag.core.parameters import MACHINE, check_settings
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.linalg.rows import Rows
@@ -48,7 +48,7 @@ class Comparator(LabelClassifier):
 
         `progress=True` shows a bar on a terminal and lines elsewhere.
         """
-        settings = checked(self.get_params(), TABLES[self.method], type(self).__name__)
+        settings = check_settings(self.get_params(), TABLES[self.method], type(self).__name__)
         X, Y = check_training(X, Y, type(self).__name__)
         threads, limit = resolve_jobs(settings["n_jobs"]), settings["max_memory"]
         settings = {name: value for name, value in settings.items() if name not in MACHINE}
@@ -82,20 +82,20 @@ class Comparator(LabelClassifier):
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
         changes = {name: getattr(self, name) for name in self.prediction}
-        return self.model_.adjusted(checked(changes, TABLES[self.method], type(self).__name__))
+        return self.model_.adjusted(check_settings(changes, TABLES[self.method], type(self).__name__))
 
     def _refuse_too_large(self, shape: Shape, settings: dict[str, Any], threads: int, limit: int | None) -> None:
         """Raise ParameterError, before any work, where training would need more memory than there is or is allowed."""
-        room = limit if limit is not None else memory.of_computer()
+        room = limit if limit is not None else memory.total()
         if room is None:
             return
         free = max(0, room - memory.in_use())
         need = self._memory(shape, settings, threads)
         if need > free:
             raise ParameterError(
-                f"{self.method} would need about {memory.in_words(need)} of memory to learn {shape.labels} labels from "
-                f"{shape.points} points with {shape.features} features, and {memory.in_words(free)} "
-                f"{'are there' if limit is None else f'of the {memory.in_words(limit)} allowed are left'}: "
+                f"{self.method} would need about {memory.format_bytes(need)} of memory to learn {shape.labels} labels "
+                f"from {shape.points} points with {shape.features} features, and {memory.format_bytes(free)} "
+                f"{'are there' if limit is None else f'of the {memory.format_bytes(limit)} allowed are left'}: "
                 f"use fewer features or labels, or a method that scales ({SCALABLE})"
             )
 

@@ -34,10 +34,11 @@ from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, to_unit_interval
 from neartag.comparators.ridge import ridge, ridge_memory
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows, run_ranges, single_threaded_blas
+from neartag.core.threads import run_ranges, single_threaded_blas
 from neartag.linalg import csr
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, matmul
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows
 
 # CoSaMP's iterations at most; of bibtex, Delicious and MediaMill no point took more than ten, and most two to four.
 COSAMP_STEPS = 20

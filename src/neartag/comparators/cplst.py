@@ -33,11 +33,12 @@ from scipy.sparse import csr_matrix
 from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_dense, dimension, to_unit_interval
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows, run_pieces
+from neartag.core.threads import run_pieces
 from neartag.linalg.cholesky import cholesky
+from neartag.linalg.conjugate_gradients import SMALLEST_L2
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, gram, matmul, transpose
-from neartag.x1.regression import SMALLEST_L2
+from neartag.linalg.products import gram, matmul, matmul_rows
+from neartag.linalg.rows import Rows, transpose
 
 # Labels worked on at once, at least.
 COLUMNS = 64
@@ -92,7 +93,7 @@ def centred_products(X: Rows, Y: csr_matrix, threads: int = 1) -> np.ndarray:
         block = block.toarray() if sparse.issparse(block) else block
         out[:, start:stop] = block.T - np.outer(sums, mean[start:stop])
 
-    run_pieces(part, Y.shape[1], threads, least=COLUMNS)
+    run_pieces(part, Y.shape[1], threads, min_size=COLUMNS)
     return out
 
 

@@ -140,7 +140,7 @@ def grow_trees(
             progress.advance()
 
     with progress.start(count, "growing trees"):
-        run_pieces(grow, count, threads, least=1)
+        run_pieces(grow, count, threads, min_size=1)
     return trees
 
 

@@ -26,7 +26,8 @@ from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array
 from neartag.core.progress import Progress
 from neartag.linalg import csr
-from neartag.linalg.rows import Rows, matmul, normalise, transpose
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, normalise, transpose
 from neartag.search import topk_kernels
 from neartag.search.exact import nearest
 from neartag.search.inverted_index import FeatureIndex

@@ -10,7 +10,8 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators import lpsr_kernels
 from neartag.core.threads import run_ranges
-from neartag.linalg.rows import Rows, csr_arrays, matmul, transpose
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, csr_arrays, transpose
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.leml_steps import Factors, Problem, balanced, label_step, problem_bytes, problem_of, start
 from neartag.comparators.model import Facts, ScoringModel, State, check_array, dimension, to_unit_interval
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows
 from neartag.linalg.packing import require
-from neartag.linalg.rows import Rows, matmul, transpose
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows, transpose
 
 # A label that is there is regressed on as 1, one that is not as 0.
 MIDDLE = 0.5

@@ -10,10 +10,11 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.base import Shape
-from neartag.core.threads import matmul_rows, run_pieces, sum_blocks
+from neartag.core.threads import sum_blocks
 from neartag.linalg.cholesky import cholesky, cholesky_solve
-from neartag.linalg.rows import Rows, gram, matmul, transpose
-from neartag.x1.regression import CG_COLUMNS, SMALLEST_L2, column_squares, products
+from neartag.linalg.conjugate_gradients import MIN_COLUMNS, SMALLEST_L2, GramMatrix, solve_ridge
+from neartag.linalg.products import gram, matmul, matmul_rows
+from neartag.linalg.rows import Rows, transpose
 
 # X is decomposed where the smaller of its sides is no larger: the decomposition then costs less than the steps of
 # conjugate gradients that it spares. The products with labels, side · L, must not be large either.
@@ -107,74 +108,39 @@ class Spectral:
 class Gradients:
     """X as it is: the W-step by conjugate gradients, in float32, on all columns at once."""
 
-    rows: Rows  # (n, d)
-    transposed: Rows
+    gram: GramMatrix  # XᵀX
     Y: csr_matrix  # (n, L)
     Y_transposed: csr_matrix
-    column_squares: np.ndarray  # (d,) diagonal of XᵀX
     labels_norm: float
     threads: int
 
     @classmethod
     def of(cls, rows: Rows, Y: csr_matrix, threads: int) -> Gradients:
         """Turn both matrices, once."""
-        squares = column_squares(rows)
-        return cls(rows, transpose(rows), Y, transpose(Y), squares, float(Y.nnz), threads)
+        return cls(GramMatrix.of(rows), Y, transpose(Y), float(Y.nnz), threads)
 
     def zeros(self, rank: int) -> np.ndarray:
         """Return a W of zeros."""
-        return np.zeros((self.rows.shape[1], rank), np.float32)
+        return np.zeros((self.gram.rows.shape[1], rank), np.float32)
 
     def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA and YᵀA."""
-        A = matmul(self.rows, W, self.threads)  # (n, r)
+        A = matmul(self.gram.rows, W, self.threads)  # (n, r)
         return _gram(A, self.threads), matmul(self.Y_transposed, A, self.threads)
-
-    def hessian_times(self, W: np.ndarray, sizes: np.ndarray, l2: float) -> np.ndarray:
-        """Return XᵀX W diag(sizes) + λ W, a column at its own size; on this thread."""
-        image = matmul(self.transposed, matmul(self.rows, W))
-        image *= sizes.astype(np.float32)
-        image += np.float32(l2) * W
-        return image
 
     def solve(self, H: np.ndarray, sizes: np.ndarray, l2: float, W: np.ndarray, steps: int) -> np.ndarray:
         """Return W after at most so many steps, which make the objective fall each."""
         targets = matmul(self.Y, H, self.threads)  # Y H (n, r)
-        out = np.empty_like(W)
-
-        # Columns are independent of each other, so each thread has its own; pieces do not depend on the threads.
-        def part(first: int, last: int) -> None:
-            columns = slice(first, last)
-            right = matmul(self.transposed, np.ascontiguousarray(targets[:, columns]))  # XᵀY H (d, columns)
-            out[:, columns] = self._descend(right, sizes[columns], l2, W[:, columns], steps)
-
-        run_pieces(part, W.shape[1], self.threads, least=CG_COLUMNS)
-        return out
-
-    def _descend(self, right: np.ndarray, sizes: np.ndarray, l2: float, W: np.ndarray, steps: int) -> np.ndarray:
-        """Conjugate gradients from W, preconditioned by the diagonal: frequent features and rare ones differ much."""
-        l2 = max(l2, SMALLEST_L2)
-        scales = (np.outer(self.column_squares, sizes) + l2).astype(np.float32)  # (d, columns)
-        weights = np.ascontiguousarray(W)
-        error = right - self.hessian_times(weights, sizes, l2)
-        goal = CG_TOLERANCE**2 * products(right, right / scales)  # (columns,)
-        steady = error / scales
-        direction = steady.copy()
-        length = products(error, steady)  # (columns,)
-        for _ in range(steps):
-            if (length <= goal).all():
-                break
-            image = self.hessian_times(direction, sizes, l2)
-            curvature = products(direction, image)
-            step = _ratio(length, curvature)
-            weights = weights + step * direction
-            error -= step * image
-            np.divide(error, scales, out=steady)
-            fresh = products(error, steady)
-            direction *= _ratio(fresh, length)
-            direction += steady
-            length = fresh
-        return weights
+        return solve_ridge(
+            self.gram,
+            targets,
+            W,
+            scale=sizes,
+            l2=max(l2, SMALLEST_L2),
+            max_iter=steps,
+            tolerance=CG_TOLERANCE,
+            threads=self.threads,
+        )
 
     def weights(self, W: np.ndarray) -> np.ndarray:
         """Return W itself."""
@@ -198,7 +164,7 @@ def problem_bytes(shape: Shape, rank: int, threads: int) -> int:
         decomposed = 8 * entries + 12 * ones + 8 * (5 * side * side + features * side + 2 * side * labels)
         return turned + max(decomposed, 8 * side * (features + labels) + 4 * rank * (points + 8 * side + 8 * labels))
     in_use = 4 * rank * (points + 5 * features + 7 * labels) + 8 * 6 * rank * rank
-    columns = min(rank, max(CG_COLUMNS, rank // 32 + 1))
+    columns = min(rank, max(MIN_COLUMNS, rank // 32 + 1))
     return turned + in_use + 4 * threads * columns * (2 * points + 8 * features)
 
 
@@ -273,8 +239,3 @@ def _gram(tall: np.ndarray, threads: int) -> np.ndarray:
 
 def _dense(matrix: Rows) -> np.ndarray:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
-
-
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return above / below, 0 where there is nothing below: float32."""
-    return np.where(below > 0, above / np.maximum(below, 1e-300), 0).astype(np.float32)

@@ -40,9 +40,10 @@ from neartag.comparators.model import (
     to_unit_interval,
 )
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows, single_threaded_blas
+from neartag.core.threads import single_threaded_blas
 from neartag.linalg.packing import require, within
-from neartag.linalg.rows import Rows, compact, matmul, normalise, select_columns, used_columns
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows, compact, normalise, select_columns, used_columns
 from neartag.x1.kmeans import Partition, auto_partition, route
 from neartag.x1.learner import LARGEST_SHARE
 from neartag.x1.training import make_partitions

@@ -96,7 +96,7 @@ def assign_all(
             progress.advance()
 
     with progress.start(parts.n_clusters, "parts"):
-        run_pieces(some, parts.n_clusters, threads, least=1)
+        run_pieces(some, parts.n_clusters, threads, min_size=1)
     pointer = csr.pointer([len(labels) for labels in found])
     labels = np.concatenate(found)
     return csr_matrix((np.ones(len(labels), np.float32), labels, pointer), shape=(parts.n_clusters, Y.shape[1]))
@@ -115,7 +115,7 @@ def weights_of_points(rows: Rows, Y: csr_matrix, parts: Partition, scorer: Label
                 block = members[first : first + height]
                 weights[block] = nearness_to_top(rankings(rows[block], Y[block], scorer, candidates))
 
-    run_pieces(some, parts.n_clusters, threads, least=1)
+    run_pieces(some, parts.n_clusters, threads, min_size=1)
     return np.maximum(weights, LEAST_WEIGHT)
 
 

@@ -34,9 +34,9 @@ from neartag.comparators.base import Comparator, Shape, from_table
 from neartag.comparators.model import Facts, ScoringModel, State, check_array, check_dense, dimension, to_unit_interval
 from neartag.comparators.ridge import ridge, ridge_memory
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows
 from neartag.linalg.packing import require, within
-from neartag.linalg.rows import Rows, matmul, transpose
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows, transpose
 
 # With no more labels than this all eigenvectors of YᵀY are found at once, which is then quicker than some by iteration.
 MOST_DENSE = 4096

@@ -20,10 +20,10 @@ from scipy.sparse import csr_matrix
 from neartag.comparators.parameters import TABLES
 from neartag.core import memory
 from neartag.core.errors import ParameterError
-from neartag.core.frequent_labels import by_frequency, most_frequent, ranked
-from neartag.core.parameters import MACHINE, checked, defaults
+from neartag.core.frequent_labels import frequency_scores, most_frequent, rank_by_frequency
+from neartag.core.parameters import MACHINE, check_settings, defaults
 from neartag.core.threads import resolve_jobs, run_ranges, single_threaded_blas
-from neartag.linalg.packing import check_pointers, count, get_rows, put_rows, require
+from neartag.linalg.packing import check_pointers, get_rows, put_rows, read_count, require
 from neartag.linalg.rows import DENSE_SHARE, Rows, as_rows, csr_arrays, normalise
 from neartag.linalg.validation import check_count, check_features
 from neartag.search import topk_kernels
@@ -48,7 +48,7 @@ class Facts:
     @cached_property
     def seen(self) -> np.ndarray:
         """The labels that training points have, from the most frequent to the least: (seen,) int32."""
-        return ranked(self.frequency)
+        return rank_by_frequency(self.frequency)
 
     @property
     def width(self) -> int:
@@ -187,9 +187,9 @@ class ScoringModel(ABC):
     def from_state(cls: type[Model], settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> Model:
         """Return the model that `to_state` described; arrays may be memory maps."""
         table = [parameter for parameter in TABLES[cls.kind] if parameter.name not in MACHINE]
-        known = checked({**defaults(table), **settings["parameters"]}, table, cls.kind)
+        known = check_settings({**defaults(table), **settings["parameters"]}, table, cls.kind)
         frequency = parts["labels"]["frequency"]
-        n_features, n_points, n_labels = (count(settings, name) for name in ("n_features", "n_points", "n_labels"))
+        n_features, n_points, n_labels = (read_count(settings, name) for name in ("n_features", "n_points", "n_labels"))
         fine = frequency.dtype == np.int64 and frequency.shape == (n_labels,)
         require(fine and 0 <= int(frequency.min()) <= int(frequency.max()) <= n_points, "labels are not counted")
         state = {part: _matrices(arrays) for part, arrays in parts.items() if part != "labels"}
@@ -210,14 +210,14 @@ class ScoringModel(ABC):
     def _stacked(self, X: Any, threshold: float, threads: int) -> csr_matrix:
         """Return the scores above 0 and at or above the threshold, under the labels' own ids: CSR (m, L)."""
         blocks = [csr_matrix((0, self.n_labels))]
-        held, room = 0, memory.of_computer()
+        held, room = 0, memory.total()
         for part, found in self._batches(X, threads):
             unheard = np.flatnonzero(_largest(found) <= 0)
             found = csr_matrix(found, dtype=np.float64)
             pieces = found.data, self.facts.seen[found.indices], found.indptr
             block = csr_matrix(pieces, shape=(found.shape[0], self.n_labels))
             if len(unheard):
-                block = block + by_frequency(self.frequency, self.n_points, unheard, block.shape[0])
+                block = block + frequency_scores(self.frequency, self.n_points, unheard, block.shape[0])
             block.data[(block.data <= 0) | (block.data < threshold)] = 0
             block.eliminate_zeros()
             block.sort_indices()
@@ -226,8 +226,8 @@ class ScoringModel(ABC):
             need = 2 * 12 * held * X.shape[0] // part.stop
             if room is not None and need > room:
                 raise ParameterError(
-                    f"the scores of all labels for {X.shape[0]} rows need about {memory.in_words(need)}, and there are "
-                    f"{memory.in_words(room)}: ask for fewer rows at a time, or for the best with predict_topk"
+                    f"the scores of all labels for {X.shape[0]} rows need about {memory.format_bytes(need)}, and there "
+                    f"are {memory.format_bytes(room)}: ask for fewer rows at a time, or for the best with predict_topk"
                 )
         return csr_matrix(sparse.vstack(blocks, format="csr"))
 

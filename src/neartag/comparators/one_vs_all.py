@@ -33,7 +33,8 @@ from neartag.core.errors import ParameterError
 from neartag.core.progress import Progress
 from neartag.core.threads import run_pieces
 from neartag.linalg import csr
-from neartag.linalg.rows import Rows, compact, matmul, transpose
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, compact, transpose
 
 # Of the gradient, relative to its first size and the rarer side's share. Liblinear's own 0.01 is a little quicker, and
 # leaves weights that are off by as much as 0.1.
@@ -74,7 +75,7 @@ def learn(rows: Rows, Y: csr_matrix, C: float, keep_above: float, threads: int, 
                 progress.advance()
 
     with progress.start(labels, "labels"):
-        run_pieces(part, labels, threads, least=1)
+        run_pieces(part, labels, threads, min_size=1)
     pointer = csr.pointer([len(ids) for ids, _ in found])
     ids, values = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
     weights = csr_matrix((values, ids, pointer), shape=(labels, rows.shape[1]))

@@ -37,8 +37,8 @@ from neartag.comparators.model import BATCH_ROWS, Facts, ScoringModel, State, ch
 from neartag.comparators.wsabie_kernels import warp_steps
 from neartag.core.errors import ParameterError
 from neartag.core.progress import Progress
-from neartag.core.threads import matmul_rows
-from neartag.linalg.rows import Rows, csr_arrays, matmul, normalise
+from neartag.linalg.products import matmul, matmul_rows
+from neartag.linalg.rows import Rows, csr_arrays, normalise
 from neartag.search.exact import nearest
 from neartag.search.weights import voter_weights
 

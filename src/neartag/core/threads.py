@@ -1,11 +1,15 @@
-"""The one place that says how many threads run, and holds BLAS to that number.
+"""The one place that decides how many threads run, and that keeps BLAS to one thread meanwhile.
 
-Kernels run on plain Python threads over ranges of rows (they release the GIL), never on
-numba's own pool: no second pool to hold, no threading layer to miss, and a range's result
-does not depend on which thread computed it. BLAS keeps a pool of its own for the whole
-process; `hold` keeps it to one thread while we run, because BLAS threads times ours on few
-cores made a training run ten times slower, and they spin while they wait. Dense products
-are cut by rows over our threads instead.
+Work over many rows is divided into ranges of rows, which run on plain Python threads. Kernels and BLAS release Python's
+lock, so the threads run side by side. There is no pool of numba's or BLAS's beside ours: BLAS threads times our threads
+on few cores made training ten times slower. `single_threaded_blas` sees to that.
+
+    run_ranges(kernel, …)   one range of rows for each thread; for kernels that compute each row by itself
+    run_pieces(work_on, …)  the same ranges whatever the number of threads; where cuts could change the rounding
+    run_blocks(work_on, …)  the same, each range in blocks of rows that stay in the processor's cache
+    sum_blocks(summand, …)  the sum over such blocks, always added in the same order
+
+The result of each is the same to the last bit for every number of threads.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from threadpoolctl import ThreadpoolController
 from neartag.core.errors import ParameterError
 
 _lock = threading.Lock()
-_holders = 0
+_holders = 0  # blocks of `single_threaded_blas` that have begun and not ended
 _limiter = None
 _executor: ThreadPoolExecutor | None = None
 
@@ -36,7 +40,7 @@ def available_cores() -> int:
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """Return the number of jobs meant: None is 1, −1 all cores, −2 all but one, as in joblib."""
+    """Return how many jobs `n_jobs` means, as in joblib: None is 1, −1 all cores, −2 all cores but one."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
@@ -46,10 +50,10 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread inside the block.
+    """Keep BLAS to one thread inside the block.
 
-    The limit belongs to the process, so the first holder sets it and the last one lifts it:
-    tasks that start and end at different moments must not undo each other's limit.
+    The limit belongs to the process. The first block that begins sets it and the last one that ends lifts it, so that
+    tasks which begin and end at different moments do not undo each other's limit.
     """
     global _holders, _limiter
     with _lock:
@@ -72,8 +76,8 @@ def single_threaded_blas() -> Iterator[None]:
 def _free_control() -> None:
     """Let any thread set BLAS's limit again.
 
-    Newer versions of threadpoolctl obey only the thread that first set OpenBLAS's limit and silently ignore the others;
-    whoever holds first or lifts last must not be ignored.
+    Newer versions of threadpoolctl obey only the thread that first set OpenBLAS's limit, and ignore all others without
+    a word. Here any thread may be the one that sets or lifts the limit.
     """
     for library in _controller().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
@@ -84,10 +88,10 @@ _blas: ThreadpoolController | None = None
 
 
 def _controller() -> ThreadpoolController:
-    # Looking the libraries up costs a millisecond, so once; they are all loaded by scipy's and numpy's own import.
+    # Finding the libraries takes a millisecond, so it is done once: numpy's and scipy's import loads them all.
     global _blas
     if _blas is None:
-        import scipy.linalg  # noqa: F401 (loads scipy's BLAS, so that it is found and held too)
+        import scipy.linalg  # noqa: F401 (loads scipy's BLAS, so that it is found and limited too)
 
         _blas = ThreadpoolController().select(user_api="blas")
     return _blas
@@ -96,23 +100,24 @@ def _controller() -> ThreadpoolController:
 def run_ranges(
     kernel: Callable[..., None], count: int, threads: int, *arguments: object, work: np.ndarray | None = None
 ) -> None:
-    """Call `kernel(*arguments, start, stop)` over 0…count, cut into as many ranges as threads.
+    """Call `kernel(*arguments, start, stop)` for ranges that cover the rows 0…count, one for each thread.
 
-    For kernels whose result for a row has nothing to do with where ranges are cut. `work` (count + 1,) is the running
-    sum of each row's cost, such as a CSR index pointer, to cut ranges of equal cost.
+    What the kernel computes for a row must not depend on where ranges begin and end. `work` (count + 1,) is the running
+    sum of each row's cost, such as the index pointer of CSR rows; ranges then cost the same instead of having as many
+    rows.
     """
     if threads <= 1 or count < 2 * threads:
         kernel(*arguments, 0, count)
         return
     bounds = _bounds(count, threads, work)
-    _together([partial(kernel, *arguments, bounds[t], bounds[t + 1]) for t in range(threads)])
+    _run_together([partial(kernel, *arguments, bounds[t], bounds[t + 1]) for t in range(threads)])
 
 
-# Rows worked on at once where several products are done a block: few enough that the block stays in cache.
+# Rows of a block: few enough that several products of the block find it in cache.
 BLOCK_ROWS = 1024
-# Pieces that rows are cut into where sums or BLAS's own blocking could depend on the cuts: always the same ones, so
-# that the result is the same to the last bit whatever the number of threads, which take one piece after the other.
-PIECES = 32
+# Pieces that rows are divided into where the cuts could change the rounding, as in sums and in BLAS's own blocking. The
+# threads take one piece after the other, so that the pieces need not depend on how many threads there are.
+MAX_PIECES = 32
 
 
 def run_pieces(
@@ -121,20 +126,23 @@ def run_pieces(
     threads: int,
     *,
     work: np.ndarray | None = None,
-    least: int = BLOCK_ROWS,
+    min_size: int = BLOCK_ROWS,
 ) -> None:
-    """Call `work_on(start, stop)` over 0…count in pieces that do not depend on the threads, of `least` rows or more."""
-    wanted = min(PIECES, count // least)
+    """Call `work_on(start, stop)` for pieces that cover 0…count and are the same for every number of threads.
+
+    A piece has `min_size` rows or more. `work` is as in `run_ranges`.
+    """
+    wanted = min(MAX_PIECES, count // min_size)
     if wanted <= 1:
         work_on(0, count)
         return
-    # Where one row outweighs a whole piece the same bound comes twice: such a piece has no rows and is left out.
+    # Where one row costs more than a whole piece should, the same bound comes twice: no piece lies between.
     bounds = sorted(set(_bounds(count, wanted, work)))
     pieces = len(bounds) - 1
     waiting = iter(range(pieces))
     lock = threading.Lock()
 
-    def take() -> None:
+    def take_pieces() -> None:
         while True:
             with lock:
                 piece = next(waiting, None)
@@ -142,54 +150,41 @@ def run_pieces(
                 return
             work_on(bounds[piece], bounds[piece + 1])
 
-    _together([take] * max(1, min(threads, pieces)))
+    _run_together([take_pieces] * max(1, min(threads, pieces)))
 
 
 def run_blocks(
     work_on: Callable[[int, int], None], count: int, threads: int, *, work: np.ndarray | None = None
 ) -> None:
-    """Call `work_on(start, stop)` over 0…count in blocks of rows, pieces of blocks over the threads."""
+    """Call `work_on(start, stop)` for blocks of BLOCK_ROWS rows that cover 0…count; `work` is as in `run_ranges`."""
 
-    def part(start: int, stop: int) -> None:
+    def piece(start: int, stop: int) -> None:
         for first in range(start, stop, BLOCK_ROWS):
             work_on(first, min(first + BLOCK_ROWS, stop))
 
-    run_pieces(part, count, threads, work=work)
+    run_pieces(piece, count, threads, work=work)
 
 
 def sum_blocks(
     summand: Callable[[int, int], np.ndarray], count: int, threads: int, *, work: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the sum of `summand(start, stop)` over blocks of rows, the same whatever the number of threads."""
-    sums: dict[int, np.ndarray] = {}
+    """Return the sum of `summand(start, stop)` over blocks of rows; `work` is as in `run_ranges`.
 
-    def part(start: int, stop: int) -> None:
-        for first in range(start, max(stop, start + 1), BLOCK_ROWS):  # once even for no rows, which sum to zeros
+    With count 0 it is `summand(0, 0)`, which should be zeros.
+    """
+    sums: dict[int, np.ndarray] = {}  # of each piece, by its first row
+
+    def piece(start: int, stop: int) -> None:
+        for first in range(start, max(stop, start + 1), BLOCK_ROWS):
             value = summand(first, min(first + BLOCK_ROWS, stop))
             sums[start] = sums[start] + value if start in sums else value
 
-    run_pieces(part, count, threads, work=work)
+    run_pieces(piece, count, threads, work=work)
     return sum((sums[start] for start in sorted(sums)[1:]), sums[min(sums)])
 
 
-def matmul_rows(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
-    """Return tall @ small, (n, a) by (a, b), cut by rows over the threads."""
-    out = np.empty((tall.shape[0], small.shape[1]), np.result_type(tall, small))
-
-    def part(start: int, stop: int) -> None:
-        np.matmul(tall[start:stop], small, out=out[start:stop])
-
-    run_pieces(part, tall.shape[0], threads)
-    return out
-
-
-def transpose_matmul(left: np.ndarray, right: np.ndarray, threads: int) -> np.ndarray:
-    """Return leftᵀ @ right, (n, a) and (n, b) to (a, b), summed over blocks of rows in their order."""
-    return sum_blocks(lambda start, stop: left[start:stop].T @ right[start:stop], left.shape[0], threads)
-
-
 def _bounds(count: int, pieces: int, work: np.ndarray | None) -> list[int]:
-    """Return where 0…count is cut into so many ranges, of equal cost where that is known."""
+    """Return the bounds of so many ranges over 0…count, of equal cost where the rows' work is known."""
     if work is None:
         return np.linspace(0, count, pieces + 1).astype(np.int64).tolist()
     bounds = np.searchsorted(work, np.linspace(0, float(work[-1]), pieces + 1)).astype(np.int64)
@@ -197,8 +192,8 @@ def _bounds(count: int, pieces: int, work: np.ndarray | None) -> list[int]:
     return bounds.tolist()
 
 
-def _together(tasks: list[Callable[[], None]]) -> None:
-    """Run the first task here and the others in our pool; returns, or raises, when all have ended."""
+def _run_together(tasks: list[Callable[[], None]]) -> None:
+    """Run the first task in this thread and the others in our pool; return, or raise, when all have ended."""
     pending = [_pool().submit(task) for task in tasks[1:]]
     try:
         tasks[0]()
@@ -216,12 +211,12 @@ def _pool() -> ThreadPoolExecutor:
         return _executor
 
 
-def _begin_anew() -> None:
-    """Forget the parent's threads and locks in a forked process, which has none of those threads."""
+def _forget_threads() -> None:
+    """Start without pool and locks in a forked process: the parent's threads do not live there."""
     global _lock, _holders, _limiter, _executor
     _lock = threading.Lock()
     _holders, _limiter, _executor = 0, None, None
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_forget_threads)

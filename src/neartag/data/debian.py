@@ -1,4 +1,4 @@
-"""The embedded real corpus: Debian's packages as word sets, with the tags that people gave them.
+"""The embedded real corpus: Debian packages as word sets, with the tags that people gave them.
 
 `scripts/build_debian_corpus.py` builds the file. Packages of one source package are all in the same part.
 """
@@ -17,6 +17,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
+from neartag.data.dataset import make_rows
+from neartag.linalg import csr
 
 FILE_NAME = "debian.json.xz"
 PARTS = ("train", "test")
@@ -24,27 +26,58 @@ PARTS = ("train", "test")
 
 @dataclass
 class DebianPart:
-    """Packages of one part, the same position in every list being the same package."""
+    """The packages of one part; the same position in every list is the same package."""
 
     names: list[str]
-    sources: list[str]  # the source package each was built from: what a further split must keep together
+    sources: list[str]  # source package of each; packages of one source must stay together in a further split
     words: list[list[str]]  # the sorted set of words of name and summary line
     tags: list[list[str]]  # sorted, at least one each
 
     def label_matrix(self, label_names: list[str]) -> csr_matrix:
-        """Return the tags as a 0/1 matrix, a row a package, a column a name; tags not among the names are left out."""
+        """Return the tags as a 0/1 matrix: one row per package, one column per name.
+
+        Parameters
+        ----------
+        label_names : list of str
+            Tags that are not among them are left out.
+
+        Returns
+        -------
+        csr_matrix of shape (packages, names)
+        """
         column_of = {name: column for column, name in enumerate(label_names)}
         rows = [[column_of[tag] for tag in tags if tag in column_of] for tags in self.tags]
-        starts = np.cumsum([0, *map(len, rows)])
-        columns = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=starts[-1])
-        shape = (len(rows), len(label_names))
-        matrix = csr_matrix((np.ones(len(columns), dtype=np.float32), columns, starts), shape=shape)
+        indptr = csr.pointer([len(row) for row in rows])
+        indices = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=indptr[-1])
+        matrix = make_rows(indptr, indices, None, len(label_names))
         matrix.sort_indices()
         return matrix
 
 
 def load(part: Literal["train", "test"] = "train") -> DebianPart:
-    """Return the packages of a part; the lists are the caller's own to change."""
+    """Return the packages of one part.
+
+    Parameters
+    ----------
+    part : {"train", "test"}
+
+    Returns
+    -------
+    DebianPart
+        Its lists belong to the caller, who may change them.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such part.
+
+    Examples
+    --------
+    >>> from neartag.data import debian
+    >>> packages = debian.load("test")
+    >>> len(packages.names) == len(packages.words) == len(packages.tags)
+    True
+    """
     if part not in PARTS:
         raise ParameterError(f"part={part!r}: must be one of {', '.join(map(repr, PARTS))}")
     columns = _read()[part]
@@ -59,12 +92,12 @@ def load(part: Literal["train", "test"] = "train") -> DebianPart:
 
 
 def tag_names() -> list[str]:
-    """Return every tag of both parts, sorted: the label names, in the order of their ids."""
+    """Return all tags of both parts, sorted: the label names in the order of their ids."""
     return sorted({tag for part in PARTS for tag in _read()[part]["tags"].split()})
 
 
 def info() -> dict[str, Any]:
-    """Return the Debian release and the counts of packages, sources, words, tags, and of each part."""
+    """Return the Debian release and the numbers of packages, sources, words and tags, and of each part."""
     corpus = _read()
     return {"release": corpus["release"], **corpus["counts"]}
 

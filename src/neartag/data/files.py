@@ -1,4 +1,4 @@
-"""Files opened by their ending, replaced whole or not at all, known by their checksum, faulted by file and line."""
+"""Files: opened by their ending, replaced whole or not at all, and errors that name a file and a line."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from typing import IO, Any, BinaryIO
 from neartag.core.errors import DataError
 
 COMPRESSIONS = (".gz", ".xz", ".bz2")
-_SHOWN = 40  # bytes of a file that an error quotes
-_CHUNK = 2**20  # bytes hashed at a time
+_QUOTED_BYTES = 40  # of a file, in an error
+_CHUNK_BYTES = 2**20  # hashed at a time
 
 
-def fault(path: Path | str, line: int, found: str, remedy: str) -> DataError:
-    """Return the error that says where a file is wrong, what was found there and what to do."""
-    return DataError(f"{path}:{line}: {found}; {remedy}")
+def line_error(path: Path | str, line: int, problem: str, remedy: str) -> DataError:
+    """Return the error that says where a file is wrong, what is wrong there and what to do."""
+    return DataError(f"{path}:{line}: {problem}; {remedy}")
 
 
-def shown(text: bytes) -> str:
-    """Return bytes of a file as a quoted text short enough for an error's message."""
-    return repr(text[:_SHOWN].decode(errors="replace")) + ("…" if len(text) > _SHOWN else "")
+def quote(text: bytes) -> str:
+    """Return bytes of a file as a quoted text, cut to a length that fits into an error message."""
+    return repr(text[:_QUOTED_BYTES].decode(errors="replace")) + ("…" if len(text) > _QUOTED_BYTES else "")
 
 
 def split_ending(path: Path | str) -> tuple[str, str, str]:
-    """Return a file's name in three parts, such as `train`, `.txt` and `.gz`; endings are in lower case."""
+    """Return a file's name in three parts, such as `train`, `.txt` and `.gz`; both endings in lower case."""
     name = Path(path).name
     compression = Path(name).suffix.lower()
     if compression not in COMPRESSIONS:
@@ -44,13 +44,13 @@ def split_ending(path: Path | str) -> tuple[str, str, str]:
 
 
 def read_bytes(path: Path | str) -> bytes:
-    """Return the whole content of a file, decompressed where its ending is .gz, .xz or .bz2."""
+    """Return the whole content of a file, decompressed if its ending is .gz, .xz or .bz2."""
     with reading(path) as stream:
         return stream.read()
 
 
 def read_lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
-    """Yield each line's number, from 1, and its bytes without the line end; a file of any size fits."""
+    """Yield the number of each line, from 1, and its bytes without the line end; only one line is in memory."""
     with reading(path) as stream:
         for number, line in enumerate(stream, start=1):
             yield number, line.rstrip(b"\n").removesuffix(b"\r")
@@ -58,14 +58,14 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
 
 @contextmanager
 def reading(path: Path | str) -> Iterator[IO[bytes]]:
-    """Open a file to read its decompressed bytes; whatever goes wrong with the file is a DataError."""
+    """Open a file and read its decompressed bytes; whatever goes wrong with the file is a DataError."""
     try:
-        with _decompressed(Path(path)) as stream:
+        with _open_decompressed(Path(path)) as stream:
             yield stream
     except FileNotFoundError as error:
         raise DataError(f"{path}: there is no such file") from error
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        # An operating system's error has a number; a decompressor's, which may also be an OSError, has none.
+        # An error of the operating system has a number; one of a decompressor, which may be an OSError too, has none.
         if getattr(error, "errno", None) is not None:
             raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from error
         raise DataError(f"{path}: is cut short, damaged, or not compressed as its ending says ({error})") from error
@@ -73,28 +73,28 @@ def reading(path: Path | str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[IO[bytes]]:
-    """Open a file to write, compressed by its ending; it takes its place whole at the end, or not at all.
+    """Open a file to write it anew, compressed by its ending; the old one is replaced at the end, or not at all.
 
-    What is no plain file, such as /dev/null or a named pipe, cannot be replaced by one and is written to as it is.
+    A device or a pipe, such as /dev/null, cannot be replaced by a file: it is written to directly.
     """
     if _is_special(path):
         try:
-            with open(path, "wb") as raw, _compressed(raw, split_ending(path)[2]) as stream:
+            with open(path, "wb") as raw, _compress(raw, split_ending(path)[2]) as stream:
                 yield stream
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise _write_error(path, error) from error
         return
-    target = Path(os.path.realpath(path))  # what a link points at is replaced, not the link
+    target = Path(os.path.realpath(path))  # of a link, the file that it points at is replaced
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "xb") as raw:
-            with _compressed(raw, split_ending(target)[2]) as stream:
+            with _compress(raw, split_ending(target)[2]) as stream:
                 yield stream
             raw.flush()
             os.fsync(raw.fileno())
         os.replace(temporary, target)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _write_error(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -103,32 +103,32 @@ def digest(handle: BinaryIO) -> str:
     """Return the SHA-256 of an open file, from its beginning, in hexadecimal digits."""
     handle.seek(0)
     state = hashlib.sha256()
-    while chunk := handle.read(_CHUNK):
+    while chunk := handle.read(_CHUNK_BYTES):
         state.update(chunk)
     return state.hexdigest()
 
 
 def _is_special(path: Path | str) -> bool:
-    """Return whether there is a device, a pipe or a socket; links are followed, which only the system can for pipes."""
+    """Return whether the path is a device, a pipe or a socket; links are followed."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
-        return False  # there is nothing, or whatever is wrong shows when it is written
+        return False  # nothing there, or an error that writing will report
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _unwritable(path: Path | str, error: OSError) -> DataError:
+def _write_error(path: Path | str, error: OSError) -> DataError:
     return DataError(f"{path}: cannot be written: {error.strerror or error}")
 
 
-def _decompressed(path: Path) -> AbstractContextManager[IO[bytes]]:
+def _open_decompressed(path: Path) -> AbstractContextManager[IO[bytes]]:
     openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open, "": open}
     return openers[split_ending(path)[2]](path, "rb")
 
 
-def _compressed(raw: IO[bytes], compression: str) -> AbstractContextManager[Any]:
+def _compress(raw: IO[bytes], compression: str) -> AbstractContextManager[Any]:
     if compression == ".gz":
-        # No time and no name inside, so that the same data give the same bytes.
+        # No time and no name inside: the same data give the same bytes.
         return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
     if compression == ".xz":
         return lzma.open(raw, "wb", preset=3)

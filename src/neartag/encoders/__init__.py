@@ -1,1 +1,1 @@
-"""Encoders turn texts, or vectors of the user's own, into feature rows."""
+"""Encoders turn documents into feature rows: from their texts, or from vectors that the user brings."""

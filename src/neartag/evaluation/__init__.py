@@ -1,1 +1,1 @@
-"""How good an answer is: metrics at k, propensity-scored metrics, intervals."""
+"""How good an answer is: metrics at k, propensity-scored metrics, bands of rare labels, bootstrap intervals."""

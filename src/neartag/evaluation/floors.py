@@ -14,7 +14,8 @@ from scipy.sparse import csr_matrix
 from neartag.core import frequent_labels as frequent
 from neartag.core.errors import ParameterError
 from neartag.evaluation.matches import frequencies
-from neartag.linalg.rows import Rows, as_rows, csr_arrays, matmul, normalise, transpose
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows, as_rows, csr_arrays, normalise, transpose
 from neartag.search import vote_kernels
 from neartag.search.inverted_index import FeatureIndex
 

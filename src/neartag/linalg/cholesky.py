@@ -1,4 +1,4 @@
-"""Cholesky factors and their solves on our own threads, so that BLAS may be held to one everywhere."""
+"""Cholesky factors, and systems solved with them, on our own threads: BLAS is kept to one thread everywhere."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from scipy.linalg import LinAlgError, solve_triangular
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_pieces
 
-# Columns factored at once: wide enough for BLAS at full pace, narrow enough that little is done on one thread.
-BLOCK = 256
-# Columns solved at once, at least.
-COLUMNS = 64
+# Columns factored at once: wide enough for BLAS at full speed, narrow enough that little work is left to one thread.
+BLOCK_COLUMNS = 256
+# Columns of a right-hand side that a thread solves at once, at least.
+MIN_SOLVED_COLUMNS = 64
 
 
 def cholesky(square: np.ndarray, threads: int = 1) -> None:
-    """Replace the lower triangle of a positive definite matrix, C order, by its factor; the upper one is never read.
+    """Overwrite the lower triangle of a positive definite matrix (C order) with its factor L; never read the upper one.
 
-    Blocked and right-looking: factor a diagonal block, solve the panel below it, subtract its square from what is left;
-    the last two are cut by rows over the threads.
+    Blocked and right-looking: factor a diagonal block, solve the panel below it, subtract the panel's square from what
+    is left. The last two steps divide the rows among the threads. ParameterError where the matrix is singular.
     """
     size = square.shape[0]
-    for first in range(0, size, BLOCK):
-        last = min(first + BLOCK, size)
+    for first in range(0, size, BLOCK_COLUMNS):
+        last = min(first + BLOCK_COLUMNS, size)
         diagonal = square[first:last, first:last]
         try:
             factor = np.linalg.cholesky(diagonal)
@@ -35,29 +35,29 @@ def cholesky(square: np.ndarray, threads: int = 1) -> None:
             rows[:] = solve_triangular(factor, rows.T, lower=True, check_finite=False).T
 
         def update(start: int, stop: int, first: int = first, last: int = last) -> None:
-            # Ranges are cut into slabs, so that little above the diagonal is computed for nothing.
-            for top in range(last + start, last + stop, BLOCK):
-                low = min(top + BLOCK, last + stop)
+            # A slab of rows at a time, so that little above the diagonal is computed in vain.
+            for top in range(last + start, last + stop, BLOCK_COLUMNS):
+                low = min(top + BLOCK_COLUMNS, last + stop)
                 square[top:low, last:low] -= square[top:low, first:last] @ square[last:low, first:last].T
 
         left = size - last
-        run_pieces(panel, left, threads, least=BLOCK)
-        run_pieces(update, left, threads, work=np.arange(left + 1, dtype=np.float64) ** 2, least=BLOCK)
+        run_pieces(panel, left, threads, min_size=BLOCK_COLUMNS)
+        run_pieces(update, left, threads, work=np.arange(left + 1, dtype=np.float64) ** 2, min_size=BLOCK_COLUMNS)
 
 
 def cholesky_solve(factor: np.ndarray, right: np.ndarray, threads: int = 1) -> np.ndarray:
-    """Return A⁻¹ · right for the factor L that `cholesky` left in A, columns cut over the threads.
+    """Return A⁻¹ @ right for the factor L that `cholesky` left in A; the threads take columns of `right` each.
 
-    In matrix products with the inverses of small diagonal blocks: LAPACK's own solve holds Python's lock, so that no
-    two threads would run it. The inverses are in float64, or the solution would be less precise than LAPACK's.
+    Solved by products with the inverses of small diagonal blocks: LAPACK's own solve keeps Python's lock, so that two
+    threads could not run it at once. In float32 the inverses would make the solution less precise than LAPACK's.
     """
     size = factor.shape[0]
-    blocks = [(first, min(first + BLOCK, size)) for first in range(0, size, BLOCK)]
+    blocks = [(first, min(first + BLOCK_COLUMNS, size)) for first in range(0, size, BLOCK_COLUMNS)]
     inverses = [_inverse(factor[first:last, first:last]) for first, last in blocks]
     out = np.empty_like(right)
 
-    def part(start: int, stop: int) -> None:
-        columns = np.array(right[:, start:stop], order="C")  # a copy: solved in place, L first, then its transpose
+    def solve(start: int, stop: int) -> None:
+        columns = np.array(right[:, start:stop], order="C")  # (size, columns), a copy: L, then Lᵀ is solved in it
         for (first, last), inverse in zip(blocks, inverses, strict=True):
             columns[first:last] -= factor[first:last, :first] @ columns[:first]
             columns[first:last] = inverse @ columns[first:last]
@@ -66,7 +66,7 @@ def cholesky_solve(factor: np.ndarray, right: np.ndarray, threads: int = 1) -> n
             columns[first:last] = inverse.T @ columns[first:last]
         out[:, start:stop] = columns
 
-    run_pieces(part, right.shape[1], threads, least=COLUMNS)
+    run_pieces(solve, right.shape[1], threads, min_size=MIN_SOLVED_COLUMNS)
     return out
 
 

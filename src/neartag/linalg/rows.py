@@ -1,7 +1,7 @@
-"""Feature rows, dense or sparse, behind the few products that the method needs.
+"""Feature rows, dense or sparse, in one form: chosen columns, transposes, unit length.
 
-A matrix of rows is a float32 array in C order or a float32 CSR matrix with sorted rows. Weights
-(regressors, centroids) are (d, width), dense, or CSR where they were truncated.
+A matrix of rows is a float32 array in C order or a float32 CSR matrix with sorted rows. Weights (regressors, centroids)
+are (d, width), dense, or CSR where small weights were dropped. Their products are in `products`.
 """
 
 from __future__ import annotations
@@ -13,24 +13,21 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.core.threads import matmul_rows, run_ranges, transpose_matmul
-from neartag.linalg import kernels
-
 Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no types
 CSRArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, indices, data
 
-# From this share of stored entries on, a cluster's rows are worked on as a dense array: BLAS on all of
-# them is then quicker than skipping zeros. Measured break-even lies between 0.1 and 0.3.
+# From this share of stored entries on, a cluster's rows become a dense array: BLAS on all entries is then quicker than
+# skipping zeros. The measured break-even lies between 0.1 and 0.3.
 DENSE_SHARE = 0.2
-# From this share of stored entries on, whole rows of a table of weights are added more quickly than the entries of a
-# list, which are met one by one; up to so many entries the table stays in cache.
+# From this share of stored entries on, adding whole rows of a table of weights is quicker than adding single entries of
+# a list. Up to so many entries the table stays in cache.
 TABLE_SHARE, TABLE_ENTRIES = 0.03, 2**21
-# About so many rows are looked at to tell dense features from sparse ones.
-LOOKED_AT = 1000
+# About so many rows tell dense features from sparse ones.
+SAMPLED_ROWS = 1000
 # A length that differs from 1 by no more is that of a unit row in float32, or in a text of six digits.
-UNIT = 1e-6
-# Entries worked on at a time where a wider copy of them is needed.
-BLOCK = 2**16
+UNIT_TOLERANCE = 1e-6
+# Entries worked on at a time where a float64 copy of them is needed.
+WIDENED_ENTRIES = 2**16
 
 
 def as_rows(X: object) -> Rows:
@@ -45,14 +42,14 @@ def as_rows(X: object) -> Rows:
 
 
 def is_dense(rows: Rows) -> bool:
-    """Return whether so many entries are other than zero that features are measurements rather than words."""
-    some = rows[:: max(1, rows.shape[0] // LOOKED_AT)]
+    """Say whether so many entries are not zero that the features must be measurements, and not words."""
+    some = rows[:: max(1, rows.shape[0] // SAMPLED_ROWS)]
     filled = np.count_nonzero(some.data if sparse.issparse(some) else some)
     return filled >= DENSE_SHARE * max(1, some.shape[0] * some.shape[1])
 
 
 def compact(rows: Rows) -> Rows:
-    """Return a cluster's rows in the form that is quicker to multiply: dense where well filled."""
+    """Return a cluster's rows in the form that is quicker to multiply: dense where few entries are zero."""
     if sparse.issparse(rows):
         filled = rows.nnz / max(1, rows.shape[0] * rows.shape[1])
         return dense(rows) if filled >= DENSE_SHARE else rows
@@ -74,7 +71,7 @@ def csr_arrays(matrix: csr_matrix) -> CSRArrays:
 
 
 def dense_if_faster(weights: csr_matrix, *, turned: bool = False, max_entries: int = TABLE_ENTRIES) -> np.ndarray:
-    """Return sparse weights (d, width) as an array where rows are multiplied with it more quickly; else (0, 0).
+    """Return sparse weights (d, width) as a dense array if products with it are faster, else an empty one (0, 0).
 
     `turned`: the weights given are (width, d). An array has at most `max_entries`.
     """
@@ -82,23 +79,6 @@ def dense_if_faster(weights: csr_matrix, *, turned: bool = False, max_entries: i
     if not 0 < size <= max_entries or weights.nnz < TABLE_SHARE * size:
         return np.empty((0, 0), np.float32)
     return dense(transpose(weights) if turned else weights)
-
-
-def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
-    """Return rows @ weights as a dense float32 array (n, width)."""
-    if not sparse.issparse(rows):
-        if sparse.issparse(weights):
-            return np.ascontiguousarray(rows @ weights)
-        return matmul_rows(rows, weights, threads)
-    left = csr_arrays(rows)
-    out = np.empty((rows.shape[0], weights.shape[1]), np.float32)
-    right: Any
-    if sparse.issparse(weights):
-        multiply, right = kernels.sparse_times_sparse, csr_arrays(weights)
-    else:
-        multiply, right = kernels.sparse_times_dense, np.ascontiguousarray(weights, np.float32)
-    run_ranges(multiply, rows.shape[0], threads, left, right, out, work=left[0])
-    return out
 
 
 def used_columns(rows: Rows) -> tuple[Rows, np.ndarray | None]:
@@ -137,33 +117,22 @@ def transpose(rows: Rows) -> Rows:
     return np.ascontiguousarray(rows.T)
 
 
-def gram(rows: Rows, transposed: Rows, dtype: type = np.float64, threads: int = 1) -> np.ndarray:
-    """Return the lower triangle of rowsᵀ rows (d, d), all that a Cholesky factor needs, summed in float64."""
-    if not sparse.issparse(rows):
-        wide = rows.astype(np.float64)
-        return transpose_matmul(wide, wide, threads).astype(dtype, copy=False)
-    d = rows.shape[1]
-    out = np.zeros((d, d), dtype)  # pages above the diagonal are never touched, and so take no memory
-    columns = csr_arrays(transposed)
-    run_ranges(kernels.gram, d, threads, columns, csr_arrays(rows), out, work=columns[0])
-    return out
+def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTRIES) -> Rows:
+    """Return rows of unit Euclidean length; a row of zeros stays a row of zeros.
 
-
-def normalise(rows: Rows, *, in_place: bool = False) -> Rows:
-    """Return rows of unit Euclidean length; a row of zeros stays one.
-
-    A row of unit length, up to rounding, is left as it is; where every row is, the rows given are returned. `in_place`
-    writes over the rows given where they can be written to, so that nothing is held twice.
+    A row that has unit length, up to rounding, does not change. If no row changes, the rows given are returned.
+    `in_place` overwrites the rows given, if they are writable float32, so that no second copy is held. `widened` is how
+    many entries are worked on in float64 at a time; the result does not depend on it.
     """
-    ends, lengths = _ends(rows), row_lengths(rows)
+    ends, lengths = _ends(rows), row_lengths(rows, widened=widened)
     # Each row by itself: what becomes of it must not depend on those beside it.
-    lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT)] = 1
+    lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT_TOLERANCE)] = 1
     if (lengths == 1).all():
         return rows.astype(np.float32, copy=False)
     values = rows.data if sparse.issparse(rows) else rows
     writable = in_place and values.dtype == np.float32 and values.flags.writeable
     scaled = values if writable else np.empty(values.shape, np.float32)
-    for first, last in _blocks(ends):
+    for first, last in _blocks(ends, widened):
         if sparse.issparse(rows):
             entries = slice(ends[first], ends[last])
             scaled[entries] = values[entries] / np.repeat(lengths[first:last], np.diff(ends[first : last + 1]))
@@ -176,10 +145,10 @@ def normalise(rows: Rows, *, in_place: bool = False) -> Rows:
     return result
 
 
-def row_lengths(rows: Rows) -> np.ndarray:
+def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:
     """Return the Euclidean length of each row (n,), in float64."""
     ends = _ends(rows)
-    return np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends))])
+    return np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends, widened))])
 
 
 def _ends(rows: Rows) -> np.ndarray:
@@ -187,17 +156,17 @@ def _ends(rows: Rows) -> np.ndarray:
     return rows.indptr if sparse.issparse(rows) else np.arange(rows.shape[0] + 1) * rows.shape[1]
 
 
-def _blocks(ends: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows with some entries each: in float64 all of them would take more room than the rows."""
+def _blocks(ends: np.ndarray, entries: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows of so many entries, one row at least: all rows in float64 would take twice their room."""
     first = 0
     while first < len(ends) - 1:
-        last = int(np.searchsorted(ends, ends[first] + BLOCK, side="right")) - 1
+        last = int(np.searchsorted(ends, ends[first] + entries, side="right")) - 1
         first, start = max(first + 1, last), first
         yield start, first
 
 
 def _lengths(rows: Rows, ends: np.ndarray, first: int, last: int) -> np.ndarray:
-    """Return the lengths of some rows in float64: they must not depend on how the rows were cut into ranges."""
+    """Return the lengths of some rows. They are summed in float64, so that they do not depend on the ranges of rows."""
     if not sparse.issparse(rows):
         return np.linalg.norm(rows[first:last].astype(np.float64), axis=1)
     squares = np.zeros(last - first)

@@ -12,7 +12,7 @@ from typing import Any
 from neartag.comparators import METHODS
 from neartag.comparators.presets import CHOSEN
 from neartag.core.errors import DataError, ParameterError
-from neartag.core.parameters import checked
+from neartag.core.parameters import check_settings
 
 # Chosen on held-out fifths of the training data.
 _CHOSEN: dict[str, dict[str, Any]] = {
@@ -157,6 +157,6 @@ def _read(path: Path, method: str) -> dict[str, Any]:
     if whose != method:
         raise ParameterError(f"preset {path} is one of {whose}, not of {method}: give --method {whose}")
     try:
-        return checked(found["settings"], METHODS[method].parameters, method)
+        return check_settings(found["settings"], METHODS[method].parameters, method)
     except ParameterError as error:
         raise ParameterError(f"preset {path}: {error}") from error

@@ -21,7 +21,7 @@ import numpy as np
 from neartag import comparators
 from neartag.comparators import Method
 from neartag.core.errors import DataError, NeartagError, ParameterError
-from neartag.core.parameters import MACHINE, checked
+from neartag.core.parameters import MACHINE, check_settings
 from neartag.core.progress import Progress
 from neartag.evaluation.metrics import evaluate
 from neartag.linalg.validation import check_training
@@ -84,7 +84,7 @@ def tune(
     X, Y = check_training(X, Y, "tune")
     if X.shape[0] < FEWEST:
         raise DataError(f"there are {X.shape[0]} points, too few to choose settings on: at least {FEWEST} are needed")
-    fixed = checked(dict(fixed or {}), chosen.parameters, method)
+    fixed = check_settings(dict(fixed or {}), chosen.parameters, method)
     choices = _choices(chosen, int(X.shape[0]), fixed, tried or {})
     machine = {"n_jobs": n_jobs, "max_memory": max_memory}
     always = {"random_state": random_state, **machine, **fixed}
@@ -193,7 +193,7 @@ def _choices(method: Method, points: int, fixed: Mapping[str, Any], tried: Mappi
         if not values:
             raise ParameterError(f"{name} is to be tried, but no value of it was given")
         merged[name] = list(
-            dict.fromkeys(checked({name: value}, method.parameters, method.name)[name] for value in values)
+            dict.fromkeys(check_settings({name: value}, method.parameters, method.name)[name] for value in values)
         )
     later = _prediction(method)
     left = {name: values for name, values in merged.items() if name not in fixed}

@@ -95,7 +95,7 @@ def generate(
     def generate_rows(start: int, stop: int) -> None:
         candidate_kernels.candidates(*arguments, out_labels, out_evidence, start, stop)
 
-    run_pieces(generate_rows, m, threads, least=MIN_PIECE)
+    run_pieces(generate_rows, m, threads, min_size=MIN_PIECE)
     return Candidates(out_labels, out_evidence)
 
 

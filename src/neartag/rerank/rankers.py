@@ -122,7 +122,7 @@ def fit_rankers(
         many = ranker_kernels.dual_descent(rows, squares, d, problems, options, out, start, stop)
         pieces[start] = features[:many].copy(), weights[:many].copy()
 
-    run_pieces(fit_labels, labels, threads, work=entries, least=1)
+    run_pieces(fit_labels, labels, threads, work=entries, min_size=1)
     in_order = [pieces[start] for start in sorted(pieces)]
     features, weights = (np.concatenate(each) for each in zip(*in_order, strict=True))
     matrix = csr_matrix((weights, features, csr.pointer(written)), shape=(labels, d))

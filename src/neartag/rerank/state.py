@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neartag.linalg.packing import check_rows, count, get_rows, put_rows, require
+from neartag.linalg.packing import check_rows, get_rows, put_rows, read_count, require
 from neartag.rerank.fusion import Fusion, count_terms
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.rerank.rankers import Rankers
@@ -52,7 +52,7 @@ def from_arrays(settings: dict[str, Any], arrays: dict[str, np.ndarray], d: int,
     rankers["rankers"].by_feature = by_feature
     fusion, vote_fusion = (_read_fusion(arrays, name, features) for name, features in _FUSIONS.items())
     return Reranker(
-        size=min(count(settings, "size"), labels),
+        size=min(read_count(settings, "size"), labels),
         centroids=LabelCentroids(get_rows(arrays, "means"), lengths),
         rankers=rankers["rankers"],
         fusion=fusion,

@@ -72,7 +72,7 @@ class Cells:
                     arguments = queries[rows], points, own_offset, routes[rows], self.pointer
                     cell_kernels.cells_top(*arguments, ids[rows], products[rows])
 
-            run_pieces(search_rows, m, threads, least=QUERIES_AT_ONCE)
+            run_pieces(search_rows, m, threads, min_size=QUERIES_AT_ONCE)
         few = np.flatnonzero(ids[:, -1] < 0)
         if len(few):
             with single_threaded_blas():

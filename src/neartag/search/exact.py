@@ -43,7 +43,7 @@ def nearest(
                     similarity -= offset[columns]
                 topk_kernels.row_top(similarity, begin, ids[rows], products[rows], 0, len(similarity))
 
-    run_pieces(search_rows, m, threads, least=height)
+    run_pieces(search_rows, m, threads, min_size=height)
     return ids, products
 
 

@@ -1,4 +1,4 @@
-"""A folder whose files change all at once: written under a lock, switched by one rename, safe for readers meanwhile."""
+"""A folder whose files change all at once: a writer holds the lock and switches by one rename; readers need no lock."""
 
 from __future__ import annotations
 
@@ -7,53 +7,34 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from neartag.core.errors import ModelError
 from neartag.data.files import digest
-from neartag.storage import manifest
-from neartag.storage.manifest import FILE_NAME, FORMAT, HASH_DIGITS, MANIFEST, REMEDY, File, Manifest
+from neartag.storage import manifest, tensors
+from neartag.storage.json_content import REMEDY, decode_json
+from neartag.storage.locking import LOCK
+from neartag.storage.manifest import FILE_NAME, FORMAT, HASH_DIGITS, MANIFEST, File, Manifest
 
-LOCK = ".lock"
 TEMPORARY = ".neartag.tmp"  # one is enough: only the holder of the lock writes
-LOCK_TIMEOUT, LOCK_PAUSE = 60.0, 0.02  # seconds
-READ_ATTEMPTS, READ_PAUSE = 50, 0.002  # how often, and how many seconds later, a reader that lost a race tries again
+READ_ATTEMPTS, READ_PAUSE = 50, 0.002  # of a reader that lost a race; the pause is in seconds
 REPLACE_ATTEMPTS = 50  # on Windows a file cannot be replaced in the moment in which someone reads it
 
 
-@contextmanager
-def lock(folder: str | os.PathLike[str], *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
-    """Keep every other writer out of the folder, threads and processes alike; ModelError after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
-    try:
-        handle = (Path(folder) / LOCK).open("a+b")
-    except OSError as error:
-        raise ModelError(f"cannot lock the folder {folder}: {error}") from error
-    with handle:
-        while not _try_lock(handle):
-            if time.monotonic() >= deadline:
-                raise ModelError(f"{folder} is being written by someone else: try again when that has ended")
-            time.sleep(LOCK_PAUSE)
-        try:
-            yield
-        finally:
-            _unlock(handle)
+class FolderWriter:
+    """Adds files to a folder beside those there, then switches to them; without the switch it leaves no trace.
 
-
-class Writer:
-    """Adds files to a folder beside those there, then switches to them; leaves no trace if it never came to that.
-
-    For use under the lock, as a context manager.
+    A context manager, for use under the lock.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._added: list[Path] = []
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> FolderWriter:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -64,41 +45,41 @@ class Writer:
     def add(self, stem: str, suffix: str, pieces: Iterable[bytes | memoryview]) -> File:
         """Store the pieces, end to end, under a name that ends in their hash, and return the file's entry."""
         state, size = hashlib.sha256(), 0
-        with self._fresh() as handle:
+        with self._open_temporary() as handle:
             for piece in pieces:
                 state.update(piece)
                 size += handle.write(piece)
             sha256 = state.hexdigest()
             file = File(f"{stem}.{sha256[:HASH_DIGITS]}.{suffix}", size, sha256)
             path = self._folder / file.name
-            held = _holds(path, file)
-            if not held:
+            is_there = _matches(path, file)
+            if not is_there:
                 _sync(handle)
-        if not held:
+        if not is_there:
             if not path.exists():
                 self._added.append(path)
             _replace(self._folder / TEMPORARY, path)
         return file
 
     def switch(self, document: bytes, files: list[File]) -> None:
-        """Make the document the folder's manifest and remove the files of ours that it does not need."""
-        with self._fresh() as handle:
+        """Make the document the folder's manifest, and remove our files that it does not list."""
+        with self._open_temporary() as handle:
             handle.write(document)
             _sync(handle)
         _sync_folder(self._folder)  # the new files' names are on disk before anything points at them
         self._added.clear()  # from here on they may be in use
         _replace(self._folder / TEMPORARY, self._folder / MANIFEST)
         _sync_folder(self._folder)  # the switch is on disk before the old files go
-        remove_others(self._folder, files)
+        remove_stale_files(self._folder, files)
 
-    def _fresh(self) -> BinaryIO:
+    def _open_temporary(self) -> BinaryIO:
         path = self._folder / TEMPORARY
         path.unlink(missing_ok=True)
         return path.open("xb")
 
 
-def remove_others(folder: Path, files: Iterable[File]) -> None:
-    """Remove, under the lock, the files of ours that are none of these: what a writer left that did not come to it."""
+def remove_stale_files(folder: Path, files: Iterable[File]) -> None:
+    """Remove, under the lock, every file of ours that is none of these: a writer that was killed may have left some."""
     needed = {file.name for file in files}
     for path in folder.iterdir():
         if path.name == TEMPORARY or (FILE_NAME.fullmatch(path.name) and path.name not in needed):
@@ -106,14 +87,14 @@ def remove_others(folder: Path, files: Iterable[File]) -> None:
                 path.unlink()
 
 
-def refuse_foreign(folder: Path) -> None:
-    """Raise ModelError where saving would mix a model into a folder of other things."""
+def refuse_foreign_folder(folder: Path) -> None:
+    """Raise ModelError where the folder holds other things than a model: saving would mix one into them."""
     if not folder.exists():
         return
     if not folder.is_dir():
         raise ModelError(f"{folder} is a file: name a folder to save a model in")
     if (folder / MANIFEST).is_file():  # a pipe of that name would block
-        document = manifest.read_json(folder / MANIFEST)
+        document = manifest.read_document(folder / MANIFEST)
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ModelError(f"{folder / MANIFEST} is not neartag's: choose another folder to save in")
         return
@@ -125,25 +106,39 @@ def refuse_foreign(folder: Path) -> None:
 def open_files(folder: Path, stack: ExitStack) -> tuple[Manifest, dict[str, BinaryIO]]:
     """Return the manifest and its files, open and of the right size; the stack closes them.
 
-    A reader takes no lock, so between reading the manifest and opening a file both may have been replaced: it then
-    starts again. Once open, a file stays readable whatever happens to its name.
+    A reader takes no lock. A writer may replace the manifest and its files between reading the one and opening the
+    others: the reader then starts again. Once open, a file stays readable whatever happens to its name.
     """
     problem: OSError | None = None
     for attempt in range(READ_ATTEMPTS):
         time.sleep(READ_PAUSE if attempt else 0.0)
         with ExitStack() as opened:
             try:
-                found = manifest.read(folder)
-                handles = {file.name: opened.enter_context(_open(folder, file)) for file in found.files}
+                listed = manifest.read_manifest(folder)
+                handles = {file.name: opened.enter_context(_open(folder, file)) for file in listed.files}
             except (FileNotFoundError, PermissionError) as error:
                 problem = error
             except OSError as error:
                 raise ModelError(f"the model in {folder} cannot be read, {error}: {REMEDY}") from error
             else:
                 stack.push(opened.pop_all())
-                return found, handles
+                return listed, handles
     reason = f"{problem.filename} is missing" if isinstance(problem, FileNotFoundError) else str(problem)
     raise ModelError(f"the model in {folder} cannot be read, {reason}: {REMEDY}")
+
+
+def read_content(handle: BinaryIO, folder: Path, file: File, verify: bool) -> Any:
+    """Return what an open file of the folder holds: arrays, memory-mapped, or the value of its JSON."""
+    path = folder / file.name
+    try:
+        if verify and digest(handle) != file.sha256:
+            raise ModelError(f"{path} does not match its checksum: {REMEDY}")
+        if file.name.endswith(".safetensors"):
+            return tensors.map_arrays(handle, str(path))
+        handle.seek(0)
+        return decode_json(handle.read(), path)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error}") from error
 
 
 def _open(folder: Path, file: File) -> BinaryIO:
@@ -158,7 +153,7 @@ def _open(folder: Path, file: File) -> BinaryIO:
     return handle
 
 
-def _holds(path: Path, file: File) -> bool:
+def _matches(path: Path, file: File) -> bool:
     if not path.is_file() or path.stat().st_size != file.bytes:
         return False
     with path.open("rb") as handle:
@@ -186,34 +181,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(handle: BinaryIO) -> bool:
-        handle.seek(0)
-        try:
-            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(handle: BinaryIO) -> None:
-        handle.seek(0)
-        msvcrt.locking(handle.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(handle: BinaryIO) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            raise ModelError(f"cannot lock {handle.name}: {error}; save to a local disk and copy from there") from error
-        return True
-
-    def _unlock(handle: BinaryIO) -> None:
-        fcntl.flock(handle, fcntl.LOCK_UN)

@@ -1,24 +1,23 @@
-"""model.json: what a model folder holds, read with every field checked, since anyone may have written it."""
+"""model.json: what a model folder holds. Every field is checked on reading, since anyone may have written it."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from neartag import __version__
 from neartag.core.errors import ModelError
+from neartag.storage.json_content import REMEDY, decode_json
 
 FORMAT = "neartag-model"
 FORMAT_VERSION = 2
-OLDEST_VERSION = 1  # which has no texts, nothing added and no extras
+OLDEST_FORMAT_VERSION = 1  # it has no texts, nothing added and no extras
 MANIFEST = "model.json"
-MANIFEST_LIMIT = 64 * 2**20  # bytes; far more than settings need, so that a wrong file does not fill the memory
-HASH_DIGITS = 16  # of SHA-256: short to read, and two contents never share them by chance
-REMEDY = "restore the folder from a copy or save the model again"
+MAX_MANIFEST_BYTES = 64 * 2**20  # far more than settings need; a wrong file must not fill the memory
+HASH_DIGITS = 16  # of SHA-256 in a file name: short to read, and two contents never share them by chance
 
 PART_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 FILE_NAME = re.compile(rf"{PART_NAME.pattern}\.[0-9a-f]{{{HASH_DIGITS}}}\.(?:safetensors|json)")
@@ -66,17 +65,19 @@ class Manifest:
     point_names: File | None = None
     texts: File | None = None
     added: tuple[AddedEntry, ...] = ()
-    extras: dict[str, Any] = field(default_factory=dict)  # small things that go with the model, by name
-    generation: int = 0  # how often documents were forgotten: other points may then stand in the same files
+    extras: dict[str, Any] = field(
+        default_factory=dict
+    )  # small values that go with the model, by name, such as the calibration
+    generation: int = 0  # how often documents were forgotten: the same files may then hold other points
     neartag_version: str = __version__
 
     @property
     def files(self) -> list[File]:
         """Every file that the model needs."""
-        return [*self.trained, *(entry.file for entry in self.added)]
+        return [*self.trained_files, *(entry.file for entry in self.added)]
 
     @property
-    def trained(self) -> list[File]:
+    def trained_files(self) -> list[File]:
         """The files that adding documents leaves as they are."""
         features = [] if self.features is None else [self.features.settings, self.features.arrays]
         others = (file for file in (self.label_names, self.point_names, self.texts) if file)
@@ -101,7 +102,7 @@ class Manifest:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document that `parse` reads."""
+        """Return the document that `parse_manifest` reads."""
         features = self.features
         return {
             "format": FORMAT,
@@ -126,49 +127,41 @@ class Manifest:
         }
 
 
-def read(folder: Path) -> Manifest:
-    """Return the folder's manifest, or a ModelError that says why this is no model folder of ours."""
+def read_manifest(folder: Path) -> Manifest:
+    """Return the folder's manifest; ModelError says why this is no model folder of ours."""
     path = folder / MANIFEST
     if not folder.exists():
         raise ModelError(f"there is no folder {folder}: check the path, or train a model first")
     if not path.is_file():
         raise ModelError(f"{folder} is not a model folder, it has no file {MANIFEST}: check the path")
-    document = read_json(path)
+    document = read_document(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelError(f"{path} is not neartag's: check the path")
-    return parse(document, path)
+    return parse_manifest(document, path)
 
 
-def read_json(path: Path) -> Any:
-    """Return what the JSON file holds; PermissionError is left to the caller, who may have lost a race on Windows."""
+def read_document(path: Path) -> Any:
+    """Return the value of model.json; PermissionError is left to the caller, who may have lost a race on Windows."""
     try:
         with path.open("rb") as handle:
-            # No more is asked for than is there: Python sets aside at once what it is asked for.
-            content = handle.read(min(os.fstat(handle.fileno()).st_size, MANIFEST_LIMIT) + 1)
+            # Ask for no more than is there: Python sets that much memory aside at once.
+            content = handle.read(min(os.fstat(handle.fileno()).st_size, MAX_MANIFEST_BYTES) + 1)
     except PermissionError:
         raise
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error}") from error
-    if len(content) > MANIFEST_LIMIT:
-        raise ModelError(f"{path} is larger than {MANIFEST_LIMIT} bytes: {REMEDY}")
-    return from_json(content, path)
+    if len(content) > MAX_MANIFEST_BYTES:
+        raise ModelError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes: {REMEDY}")
+    return decode_json(content, path)
 
 
-def from_json(content: bytes, path: Path) -> Any:
-    """Return the value that the bytes of a file stand for."""
-    try:
-        return json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path} is not readable as JSON ({error}): {REMEDY}") from error
-
-
-def parse(document: dict[str, Any], path: Path) -> Manifest:
-    """Return the manifest, every field of which is of the right type and every file name one of ours."""
+def parse_manifest(document: dict[str, Any], path: Path) -> Manifest:
+    """Return the manifest; ModelError unless each field has the right type and each file name is one of ours."""
     version = _field(document, "format_version", int, path)
     written_by = _field(document, "neartag_version", str, path)
     if version > FORMAT_VERSION:
         raise ModelError(f"{path.parent} was written by neartag {written_by!r}, format {version}: upgrade neartag")
-    if version < OLDEST_VERSION:
+    if version < OLDEST_FORMAT_VERSION:
         raise ModelError(f"{path}: there is no format {version}: {REMEDY}")
     features = document.get("features")
     if features is not None:
@@ -187,14 +180,14 @@ def parse(document: dict[str, Any], path: Path) -> Manifest:
         label_names=_file(document, "label_names", "json", path) if document.get("label_names") is not None else None,
         point_names=_file(document, "point_names", "json", path) if document.get("point_names") is not None else None,
         texts=_file(document, "texts", "safetensors", path) if document.get("texts") is not None else None,
-        added=tuple(_added(entry, path) for entry in _field({"added": [], **document}, "added", list, path)),
+        added=tuple(_parse_added(entry, path) for entry in _field({"added": [], **document}, "added", list, path)),
         extras=_field({"extras": {}, **document}, "extras", dict, path),
         generation=_field({"generation": 0, **document}, "generation", int, path),
         neartag_version=written_by,
     )
 
 
-def _added(entry: Any, path: Path) -> AddedEntry:
+def _parse_added(entry: Any, path: Path) -> AddedEntry:
     entry = _field({"added": entry}, "added", dict, path)
     points = _field(entry, "points", int, path)
     if points < 0:
@@ -216,7 +209,3 @@ def _field(document: dict[str, Any], name: str, kind: type, path: Path) -> Any:
     if type(value) is not kind:  # not isinstance: true is no number here
         raise ModelError(f"{path}: the field {name!r} is missing or not of type {kind.__name__}: {REMEDY}")
     return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")

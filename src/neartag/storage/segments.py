@@ -1,7 +1,7 @@
-"""Documents added to a stored model, as one small file each time: their feature rows, labels, ids and texts.
+"""Documents added to a stored model: their feature rows, labels, ids and texts, in one small file each time.
 
-Nothing of what training made is written again. What the clusters make of a row is a function of the row, and so is
-found again on loading.
+Nothing that training made is written again. The embeddings of a row depend on the row and the clusters only: loading
+computes them again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg import csr
 from neartag.linalg.packing import check_pointers, check_rows, get_rows, put_rows, require
 from neartag.linalg.rows import Rows
 from neartag.storage.texts import Texts
@@ -27,16 +28,16 @@ class Segment:
     rows: Rows  # (m, d), of unit length
     Y: csr_matrix  # (m, L), L counting the new labels
     ids: list[str]
-    new_labels: list[str]  # names of the last columns of Y, which nobody had before
+    new_labels: list[str]  # names of the last columns of Y, which no document had before
     texts: Texts | None
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def after(self, count: int, known_labels: int) -> Segment:
-        """Return the segment without its first documents, as seen by who has them and knows so many labels."""
+    def without_first(self, count: int, known_labels: int) -> Segment:
+        """Return the segment without its first documents, for a model that has these and knows so many labels."""
         old = self.Y.shape[1] - len(self.new_labels)
-        texts = None if self.texts is None else self.texts.kept(np.arange(len(self)) >= count)
+        texts = None if self.texts is None else self.texts.keep(np.arange(len(self)) >= count)
         return Segment(
             self.rows[count:], self.Y[count:], self.ids[count:], self.new_labels[known_labels - old :], texts
         )
@@ -57,7 +58,7 @@ class Segment:
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_features: int) -> Segment:
         """Return the segment that `to_arrays` described; ValueError unless everything in it fits together."""
-        names = _names(arrays["names"])
+        names = _decode_names(arrays["names"])
         m = len(names["ids"])
         width = int(arrays["labels.width"][0])
         check_rows(arrays, "rows", m, n_features)
@@ -72,16 +73,16 @@ class Segment:
         return cls(get_rows(arrays, "rows"), Y, names["ids"], names["new_labels"], texts)
 
 
-def merged(segments: Sequence[Segment]) -> Segment:
+def merge_segments(segments: Sequence[Segment]) -> Segment:
     """Return all their documents, in their order, as one segment."""
     if len(segments) == 1:
         return segments[0]
     width = segments[-1].Y.shape[1]
     stack: Any = sparse.vstack if sparse.issparse(segments[0].rows) else np.vstack
-    labels = [csr_matrix((each.Y.data, each.Y.indices, each.Y.indptr), (len(each), width)) for each in segments]
+    labels = [csr.widen(each.Y, width) for each in segments]
     texts: Texts | None = Texts()
     for each in segments:
-        texts = None if texts is None or each.texts is None else texts.followed_by(each.texts)
+        texts = None if texts is None or each.texts is None else texts.concatenate(each.texts)
     rows = stack([each.rows for each in segments])
     return Segment(
         rows.tocsr() if sparse.issparse(rows) else rows,
@@ -92,11 +93,11 @@ def merged(segments: Sequence[Segment]) -> Segment:
     )
 
 
-def _names(content: np.ndarray) -> dict[str, list[str]]:
+def _decode_names(content: np.ndarray) -> dict[str, list[str]]:
     require(content.dtype == np.uint8 and content.ndim == 1, "the names are no bytes")
-    found = json.loads(content.tobytes().decode("utf-8", "surrogatepass"))
-    require(isinstance(found, dict), "the names are no object")
+    names = json.loads(content.tobytes().decode("utf-8", "surrogatepass"))
+    require(isinstance(names, dict), "the names are no object")
     for key in ("ids", "new_labels"):
-        fine = isinstance(found.get(key), list) and all(isinstance(name, str) for name in found[key])
+        fine = isinstance(names.get(key), list) and all(isinstance(name, str) for name in names[key])
         require(fine, f"{key} are not a list of names")
-    return found
+    return names

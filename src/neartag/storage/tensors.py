@@ -1,7 +1,7 @@
-"""Arrays in safetensors files: packed a piece at a time, and mapped from disk, without copying or running anything.
+"""Arrays in safetensors files: written piece by piece, and memory-mapped from disk. Nothing is copied, no code is run.
 
 The format is 8 bytes of header length (little-endian), a JSON header, then the arrays' bytes end to end. It is written
-and read here rather than by the safetensors library because that one copies every array in memory.
+and read here because the safetensors library copies every array in memory.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from neartag.core.errors import ModelError
 
-# The types that arrays may have, by safetensors' names; all little-endian as the format demands. In a file arrays stand
-# in this order, which is that of the safetensors library: wide types first, so that all are aligned.
+# The types that arrays may have, by safetensors' names; all little-endian, as the format demands. A file has its arrays
+# in this order, as the safetensors library writes them: wide types first, so that all are aligned.
 TYPES = {
     name: np.dtype(code)
     for name, code in {
@@ -36,18 +36,18 @@ TYPES = {
     }.items()
 }
 NAMES = {dtype: name for name, dtype in TYPES.items()}
-HEADER_LIMIT = 100_000_000  # bytes; safetensors' own limit
-DIMENSION_LIMIT = 32  # numpy 1's
-LENGTH = struct.Struct("<Q")
+MAX_HEADER_BYTES = 100_000_000  # safetensors' own limit
+MAX_DIMENSIONS = 32  # numpy 1's
+HEADER_LENGTH = struct.Struct("<Q")
 ALIGNMENT = 8  # bytes, of the widest type
 RESERVED = "__metadata__"
-PIECE = 2**20  # bytes, about, that are packed at a time
+PIECE_BYTES = 2**20  # about so many are written at a time
 
 
 def pack(arrays: Mapping[str, np.ndarray], what: str) -> Iterator[bytes | memoryview]:
-    """Yield the content of one safetensors file piece by piece, the same bytes for the same arrays.
+    """Yield the content of one safetensors file piece by piece; the same arrays give the same bytes.
 
-    No array is copied whole: a model may take most of the memory there is.
+    No array is copied whole: a model may take most of the memory there is. `what` names the file in an error.
     """
     arrays = {name: np.asarray(array) for name, array in arrays.items()}
     kinds = {}
@@ -56,39 +56,39 @@ def pack(arrays: Mapping[str, np.ndarray], what: str) -> Iterator[bytes | memory
         if name == RESERVED or dtype not in NAMES:
             raise ModelError(f"{what}: the array {name!r} of type {array.dtype} cannot be stored")
         kinds[name] = dtype
-    places = list(NAMES)
-    order = sorted(arrays, key=lambda name: (places.index(kinds[name]), name))
+    types = list(NAMES)
+    order = sorted(arrays, key=lambda name: (types.index(kinds[name]), name))
     header, end = {}, 0
     for name in order:
         begin, end = end, end + arrays[name].nbytes
         header[name] = {"dtype": NAMES[kinds[name]], "shape": arrays[name].shape, "data_offsets": [begin, end]}
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNMENT)
-    yield LENGTH.pack(len(text)) + text
+    yield HEADER_LENGTH.pack(len(text)) + text
     for name in order:
         yield from _pieces(arrays[name], kinds[name])
 
 
 def _pieces(array: np.ndarray, dtype: np.dtype) -> Iterator[memoryview]:
-    """Yield an array's bytes in C order; only what lies otherwise in memory is copied, some rows at a time."""
+    """Yield an array's bytes in C order; an array in another order is copied, some rows at a time."""
     rows = array.reshape(-1) if array.flags.c_contiguous else array
-    step = max(1, PIECE * len(rows) // max(1, rows.nbytes))
+    step = max(1, PIECE_BYTES * len(rows) // max(1, rows.nbytes))
     for start in range(0, len(rows), step):
         block = np.ascontiguousarray(rows[start : start + step], dtype)
         yield block.reshape(-1).view(np.uint8).data
 
 
 def map_arrays(handle: BinaryIO, what: str) -> dict[str, np.ndarray]:
-    """Return the arrays of an open safetensors file by name: read-only, read from disk only where they are touched."""
-    content = np.memmap(handle, dtype=np.uint8, mode="r") if handle.seek(0, 2) >= LENGTH.size else None
+    """Return the arrays of an open safetensors file by name: read-only, and read from disk only where they are used."""
+    content = np.memmap(handle, dtype=np.uint8, mode="r") if handle.seek(0, 2) >= HEADER_LENGTH.size else None
     if content is None:
         raise _damaged(what, "it is too short")
-    (length,) = LENGTH.unpack(content[: LENGTH.size].tobytes())
-    start = LENGTH.size + length
-    if length > HEADER_LIMIT or start > content.size:
+    (length,) = HEADER_LENGTH.unpack(content[: HEADER_LENGTH.size].tobytes())
+    start = HEADER_LENGTH.size + length
+    if length > MAX_HEADER_BYTES or start > content.size:
         raise _damaged(what, f"its header claims {length} bytes")
     try:
-        header = json.loads(content[LENGTH.size : start].tobytes())
+        header = json.loads(content[HEADER_LENGTH.size : start].tobytes())
     except (ValueError, RecursionError) as error:
         raise _damaged(what, "its header is not JSON") from error
     if not isinstance(header, dict):
@@ -96,7 +96,7 @@ def map_arrays(handle: BinaryIO, what: str) -> dict[str, np.ndarray]:
     header.pop(RESERVED, None)
 
     body = content[start:]
-    layout = {name: _place(entry, name, what) for name, entry in header.items()}
+    layout = {name: _read_entry(entry, name, what) for name, entry in header.items()}
     end = 0
     # Arrays lie end to end; anything else would be an overlap or bytes that belong to nothing.
     for begin, stop in sorted((begin, stop) for _, _, begin, stop in layout.values()):
@@ -108,13 +108,13 @@ def map_arrays(handle: BinaryIO, what: str) -> dict[str, np.ndarray]:
     return {name: _view(body, start, *place, name, what) for name, place in layout.items()}
 
 
-def _place(entry: Any, name: str, what: str) -> tuple[np.dtype, tuple[int, ...], int, int]:
+def _read_entry(entry: Any, name: str, what: str) -> tuple[np.dtype, tuple[int, ...], int, int]:
     """Return an array's type, shape, and first and last byte, all checked against each other."""
     entry = entry if isinstance(entry, dict) else {}
     kind, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
     if not isinstance(kind, str) or kind not in TYPES:
         raise _damaged(what, f"its array {name!r} has the unknown type {kind!r}")
-    if not _sizes(shape) or len(shape) > DIMENSION_LIMIT or not _sizes(offsets) or len(offsets) != 2:
+    if not _are_sizes(shape) or len(shape) > MAX_DIMENSIONS or not _are_sizes(offsets) or len(offsets) != 2:
         raise _damaged(what, f"its array {name!r} has no proper shape and offsets")
     begin, stop = offsets
     if stop - begin != math.prod(shape) * TYPES[kind].itemsize:
@@ -122,18 +122,18 @@ def _place(entry: Any, name: str, what: str) -> tuple[np.dtype, tuple[int, ...],
     return TYPES[kind], tuple(shape), begin, stop
 
 
-def _sizes(value: Any) -> bool:
+def _are_sizes(value: Any) -> bool:
     return isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)
 
 
 def _view(
     body: np.ndarray, start: int, dtype: np.dtype, shape: tuple[int, ...], begin: int, stop: int, name: str, what: str
 ) -> np.ndarray:
-    # Compiled kernels take arrays for aligned; what safetensors writes always is.
+    # Compiled kernels need aligned arrays; what safetensors writes always is aligned.
     if (start + begin) % dtype.itemsize and stop > begin:
         raise _damaged(what, f"its array {name!r} is not aligned")
     try:
-        # As a plain array over the map: results computed from it are then no memmaps themselves.
+        # A plain array over the map: results computed from it are then no memmaps themselves.
         return np.asarray(body[begin:stop]).view(dtype).reshape(shape)
     except (ValueError, OverflowError) as error:  # an empty array with a side that numpy cannot count
         raise _damaged(what, f"its array {name!r} has the impossible shape {shape}") from error

@@ -1,9 +1,9 @@
-"""Many texts as two arrays, so that a saved model maps them from disk and decodes only those that are asked for."""
+"""Many texts as two arrays: a saved model maps them from disk, and only the texts that are asked for are decoded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -11,15 +11,15 @@ _ERRORS = "surrogatepass"  # a lone surrogate is no text, but somebody's file ma
 
 
 class Texts(Sequence[str]):
-    """Texts by number; they are kept as UTF-8, in blocks of one array of bytes and one of the texts' ends each."""
+    """Texts by number, kept as UTF-8 in blocks; a block is an array of bytes and an array of the texts' ends."""
 
     def __init__(self, blocks: Sequence[tuple[np.ndarray, np.ndarray]] = ()) -> None:
         self._blocks = [block for block in blocks if len(block[1]) > 1]
         self._starts = np.cumsum([0, *(len(ends) - 1 for _, ends in self._blocks)])
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Texts:
-        """Return the texts, read once."""
+    def from_strings(cls, texts: Iterable[str]) -> Texts:
+        """Return the texts, each read once."""
         content, ends = bytearray(), [0]
         for text in texts:
             content += text.encode("utf-8", _ERRORS)
@@ -37,7 +37,7 @@ class Texts(Sequence[str]):
         return cls([(content, ends)])
 
     def to_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bytes of all texts end to end, uint8, and where each ends, int64, a 0 first."""
+        """Return the bytes of all texts end to end, uint8, and where each ends, int64, after a first 0."""
         if len(self._blocks) == 1:
             return self._blocks[0]
         shifts = np.cumsum([0, *(len(content) for content, _ in self._blocks)])
@@ -48,13 +48,13 @@ class Texts(Sequence[str]):
             np.concatenate([np.zeros(1, np.int64), *ends]),
         )
 
-    def followed_by(self, others: Texts) -> Texts:
+    def concatenate(self, others: Texts) -> Texts:
         """Return these texts and then the others; nothing is copied."""
         return Texts([*self._blocks, *others._blocks])
 
-    def kept(self, which: np.ndarray) -> Texts:
-        """Return the texts where `which` is true."""
-        return Texts.of(self[int(row)] for row in np.flatnonzero(which))
+    def keep(self, mask: np.ndarray) -> Texts:
+        """Return the texts where the mask (n,) is true."""
+        return Texts.from_strings(self[int(row)] for row in np.flatnonzero(mask))
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -65,7 +65,7 @@ class Texts(Sequence[str]):
     @overload
     def __getitem__(self, row: slice) -> list[str]: ...
 
-    def __getitem__(self, row: int | slice) -> str | list[str]:
+    def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(len(self)))]
         row = int(row) + (len(self) if row < 0 else 0)
@@ -74,12 +74,11 @@ class Texts(Sequence[str]):
         block = int(np.searchsorted(self._starts, row, side="right")) - 1
         content, ends = self._blocks[block]
         place = row - int(self._starts[block])
-        # A damaged file must not make a traceback of what is only shown.
         piece = content[int(ends[place]) : int(ends[place + 1])].tobytes()
         try:
             return piece.decode("utf-8", _ERRORS)
         except UnicodeDecodeError:
-            return piece.decode("utf-8", "replace")
+            return piece.decode("utf-8", "replace")  # texts are only shown: a damaged one must not stop anything
 
     def __iter__(self) -> Iterator[str]:
         return (self[row] for row in range(len(self)))

@@ -1,9 +1,9 @@
-"""Scores that mean something: probabilities from vote shares, and thresholds for a wished precision or the best F1.
+"""Calibration: it turns shares of votes into probabilities, and finds thresholds for a precision or the best F1.
 
-Some points are kept out of training, and what the model answers for them tells how often a label with a given share of
-the votes is right. The curve through that never falls (isotonic regression), or, where there are few answers, is a
-logistic function of the share's log-odds (Platt's way). How far it can be trusted is measured on points that the curve
-was not drawn from: two halves, each judged by the other's curve.
+Some points are kept out of training. What the model answers for them tells how often a label with a given share of the
+votes is right. The curve through these answers is an isotonic regression, which never falls, or, where there are few
+answers, a logistic function of the share's log-odds (Platt scaling). How far to trust the curve is measured on points
+that it was not fitted to: two halves of the points, each with the other half's curve.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.core.errors import ParameterError
+from neartag.core.errors import ModelError, ParameterError
 from neartag.evaluation.matches import match_labels
+from neartag.tagging.curves import KINDS, apply_curve, check_curve, fit_curve
 
-KINDS = ("isotonic", "platt")
-FEWEST, ENOUGH = 100, 1000  # answers below which nothing is drawn, and from which on an isotonic curve is
-MOST_KNOTS = 200
-BINS = 10
-PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-SMALLEST = 1e-6  # share: its log-odds must be a number
+MIN_ANSWERS = 100  # below, no curve is fitted
+MIN_ISOTONIC_ANSWERS = 1000  # from here on "auto" fits an isotonic curve, which needs many
+N_BINS = 10
+PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # for which thresholds are kept
+EXTRA = "calibration"  # the name under which a model folder keeps it
 # The numbers that each part of a stored calibration has.
-_FIGURES = ("points", "error", "brier")
-_CUT = ("threshold", "precision", "recall", "f1")
-_BIN = ("low", "high", "answers", "probability", "right")
+_FIGURE_FIELDS = ("points", "error", "brier")
+_CUT_FIELDS = ("threshold", "precision", "recall", "f1")
+_BIN_FIELDS = ("low", "high", "answers", "probability", "right")
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A curve from vote share to probability, and what is known of it."""
+    """A curve from vote share to probability, and how good it is."""
 
     kind: str  # "isotonic" or "platt"
     shares: list[float]  # isotonic: the knots of a piecewise linear curve, rising; platt: slope and offset
     probabilities: list[float]  # isotonic: the curve at the knots; platt: nothing
-    points: int  # held-out points that it was drawn from
+    points: int  # held-out points that it was fitted to
     error: float  # expected calibration error: mean distance between probability and truth, over bins
     brier: float  # mean squared distance between probability and truth
     bins: list[dict[str, float]]  # of each bin: answers, mean probability, and the share of them that is right
@@ -47,35 +47,27 @@ class Calibration:
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of labels with these vote shares; 0 where there is no vote."""
         scores = np.asarray(scores, np.float64)
-        if self.kind == "isotonic":
-            found = np.interp(scores, self.shares, self.probabilities)
-        else:
-            found = _logistic(self.shares[0] * _log_odds(scores) + self.shares[1])
-        return np.where(scores > 0, found, 0.0)
+        return np.where(scores > 0, apply_curve(self.kind, (self.shares, self.probabilities), scores), 0.0)
 
     def threshold(self, wish: str | float) -> float:
         """Return the probability from which labels are given: a number itself, or that of "f1" or "precision=0.8"."""
-        if isinstance(wish, Real) and not isinstance(wish, bool):
-            if not 0 <= wish <= 1:
-                raise ParameterError(f"threshold must be a number from 0 to 1, 'f1' or 'precision=0.8', not {wish!r}")
-            return float(wish)
         if wish == "f1":
             return self.best_f1["threshold"]
-        name, _, value = str(wish).partition("=")
-        try:
-            wanted = float(value)
-        except ValueError:
-            wanted = -1.0
-        if name != "precision" or not 0 < wanted <= 1:
-            raise ParameterError(f"threshold must be a number from 0 to 1, 'f1' or 'precision=0.8', not {wish!r}")
-        # Of the thresholds that are known, the one that finds most of those that are precise enough.
-        tried = [found for found in (*self.for_precision.values(), self.best_f1) if found is not None]
-        enough = [found for found in tried if found["precision"] >= wanted]
+        if isinstance(wish, str) and wish.startswith("precision="):
+            return self._threshold_for(_read_precision(wish))
+        if isinstance(wish, Real) and not isinstance(wish, bool) and 0 <= wish <= 1:
+            return float(wish)
+        raise _no_threshold(wish)
+
+    def _threshold_for(self, precision: float) -> float:
+        """Return, of the known thresholds that are precise enough, the one that finds most."""
+        tried = [cut for cut in (*self.for_precision.values(), self.best_f1) if cut is not None]
+        enough = [cut for cut in tried if cut["precision"] >= precision]
         if enough:
-            return max(enough, key=lambda found: found["recall"])["threshold"]
-        reached = [each for each, found in self.for_precision.items() if found is not None]
+            return max(enough, key=lambda cut: cut["recall"])["threshold"]
+        reached = ", ".join(wish for wish, cut in self.for_precision.items() if cut is not None)
         raise ParameterError(
-            f"a precision of {wanted:g} was not reached on held-out points; reached were {', '.join(reached) or 'none'}"
+            f"a precision of {precision:g} was not reached on held-out points; reached were {reached or 'none'}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -84,25 +76,20 @@ class Calibration:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Calibration:
-        """Return what `to_json` described; ValueError where it cannot be one."""
-        made = cls(**document)
-        knots = np.array([made.shares, made.probabilities] if made.kind == "isotonic" else [made.shares], float)
-        fine = made.kind in KINDS and np.isfinite(knots).all() and knots.shape[1] >= 2
-        if fine and made.kind == "isotonic":
-            fine = (np.diff(knots[0]) >= 0).all() and ((knots[1] >= 0) & (knots[1] <= 1)).all()
-        if not fine:
-            raise ValueError("it is no curve")
-        _check_numbers({"points": made.points, "error": made.error, "brier": made.brier}, _FIGURES)
-        _check_numbers(made.best_f1, _CUT)
-        if not isinstance(made.bins, list) or not isinstance(made.for_precision, dict):
+        """Return the calibration that `to_json` described; ValueError where it cannot be one."""
+        calibration = cls(**document)
+        check_curve(calibration.kind, (calibration.shares, calibration.probabilities))
+        _check_numbers({name: getattr(calibration, name) for name in _FIGURE_FIELDS}, _FIGURE_FIELDS)
+        _check_numbers(calibration.best_f1, _CUT_FIELDS)
+        if not isinstance(calibration.bins, list) or not isinstance(calibration.for_precision, dict):
             raise ValueError("its bins or its precisions are missing")
-        for each in made.bins:
-            _check_numbers(each, _BIN)
-        for wish, cut in made.for_precision.items():
+        for each in calibration.bins:
+            _check_numbers(each, _BIN_FIELDS)
+        for wish, cut in calibration.for_precision.items():
             float(wish)
             if cut is not None:
-                _check_numbers(cut, _CUT)
-        return made
+                _check_numbers(cut, _CUT_FIELDS)
+        return calibration
 
 
 def check_kind(kind: str) -> None:
@@ -111,92 +98,71 @@ def check_kind(kind: str) -> None:
         raise ParameterError(f"calibration must be one of {('auto', *KINDS)}, not {kind!r}")
 
 
-def of_held_out(answered: Any, Y: csr_matrix, kind: str | None) -> dict[str, Any]:
-    """Return what is to be kept with a model: its calibration, drawn from the answers of `fit(…, held_out=True)`.
+def to_extras(calibration: Calibration | None) -> dict[str, Any]:
+    """Return the calibration as a stored model keeps it."""
+    return {} if calibration is None else {EXTRA: calibration.to_json()}
 
-    Nothing where no calibration is wished, kind None, or none can be drawn.
-    """
-    if kind is None or answered is None:
-        return {}
-    drawn = calibrate(answered.labels, answered.scores, Y[answered.points], kind)
-    return {} if drawn is None else {"calibration": drawn.to_json()}
+
+def from_extras(extras: dict[str, Any]) -> Calibration | None:
+    """Return the calibration of a stored model; ModelError where it is damaged."""
+    if extras.get(EXTRA) is None:
+        return None
+    try:
+        return Calibration.from_json(extras[EXTRA])
+    except (LookupError, TypeError, ValueError) as error:
+        raise ModelError(f"the model's calibration cannot be read ({error}): train it again") from error
+
+
+def calibrate_held_out(held_out: Any, Y: csr_matrix, kind: str = "auto") -> Calibration | None:
+    """Return the calibration fitted to the answers that `fit(…, held_out=True)` kept, None where there are too few."""
+    return None if held_out is None else calibrate(held_out.labels, held_out.scores, Y[held_out.points], kind)
 
 
 def calibrate(labels: np.ndarray, scores: np.ndarray, Y: csr_matrix, kind: str = "auto") -> Calibration | None:
-    """Return the calibration drawn from answers to held-out points, (m, k) each, and their true labels (m, L).
+    """Return the calibration fitted to answers to held-out points, (m, k) each, and their true labels (m, L).
 
-    None where there are too few answers to draw a curve from.
+    None where there are too few answers to fit a curve to.
     """
     check_kind(kind)
-    judged = match_labels(labels, Y)
+    matches = match_labels(labels, Y)
     given = (labels >= 0) & (scores > 0)
-    shares, right = scores[given], judged.hits[given]
+    shares, right = scores[given], matches.hits[given]
     half = np.broadcast_to((np.arange(len(labels)) % 2)[:, None], labels.shape)[given]
-    if len(shares) < FEWEST or right.all() or not right.any() or half.all() or not half.any():
+    if len(shares) < MIN_ANSWERS or right.all() or not right.any() or half.all() or not half.any():
         return None
     if kind == "auto":
-        kind = "isotonic" if len(shares) >= ENOUGH else "platt"
-    honest = np.empty(len(shares))
+        kind = "isotonic" if len(shares) >= MIN_ISOTONIC_ANSWERS else "platt"
+    honest = np.empty(len(shares))  # the probability of each answer by the other half's curve
     for one in (0, 1):
-        honest[half == one] = _apply(kind, _curve(kind, shares[half != one], right[half != one]), shares[half == one])
-    bins = _bins(honest, right)
+        curve = fit_curve(kind, shares[half != one], right[half != one])
+        honest[half == one] = apply_curve(kind, curve, shares[half == one])
+    bins = _reliability_bins(honest, right)
     error = sum(each["answers"] * abs(each["probability"] - each["right"]) for each in bins) / len(shares)
     cuts = _cuts(honest, right, int(Y.nnz))
-    knots = _curve(kind, shares, right)
     return Calibration(
         kind,
-        *knots,
+        *fit_curve(kind, shares, right),
         points=len(labels),
         error=float(error),
         brier=float(np.mean((honest - right) ** 2)),
         bins=bins,
         best_f1=max(cuts, key=lambda cut: cut["f1"]),
-        for_precision={f"{wish:g}": _first(cuts, wish) for wish in PRECISIONS},
+        for_precision={f"{wish:g}": _best_cut(cuts, wish) for wish in PRECISIONS},
     )
 
 
-def _curve(kind: str, shares: np.ndarray, right: np.ndarray) -> tuple[list[float], list[float]]:
-    """Return the knots of a curve, or a slope and an offset."""
-    if right.all() or not right.any():
-        return ([0.0, 1.0], [float(right[0])] * 2) if kind == "isotonic" else ([0.0, 20.0 if right[0] else -20.0], [])
-    if kind == "isotonic":
-        from sklearn.isotonic import IsotonicRegression
-
-        found = IsotonicRegression(y_min=0, y_max=1).fit(shares, right)
-        x, y = found.X_thresholds_, found.y_thresholds_
-        if len(x) == 1:  # all shares are the same
-            return [0.0, 1.0], [float(y[0])] * 2
-        if len(x) > MOST_KNOTS:
-            kept = np.unique(np.linspace(0, len(x) - 1, MOST_KNOTS).astype(int))
-            x, y = x[kept], y[kept]
-        return x.tolist(), y.tolist()
-    from sklearn.linear_model import LogisticRegression
-
-    fitted = LogisticRegression(C=1e3).fit(_log_odds(shares)[:, None], right)
-    slope = float(fitted.coef_[0, 0])
-    if slope <= 0:  # shares tell nothing: each answer is as likely as all together
-        return [0.0, float(np.log(right.mean() / (1 - right.mean())))], []
-    return [slope, float(fitted.intercept_[0])], []
-
-
-def _apply(kind: str, curve: tuple[list[float], list[float]], shares: np.ndarray) -> np.ndarray:
-    if kind == "isotonic":
-        return np.interp(shares, *curve)
-    return _logistic(curve[0][0] * _log_odds(shares) + curve[0][1])
-
-
-def _bins(probabilities: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
+def _reliability_bins(probabilities: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
     """Return how probable answers were said to be and how many were right, by tenths of probability."""
-    place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
+    place = np.minimum((probabilities * N_BINS).astype(int), N_BINS - 1)
     return [
         {
-            "low": number / BINS,
-            "high": (number + 1) / BINS,
+            "low": number / N_BINS,
+            "high": (number + 1) / N_BINS,
             "answers": int(inside.sum()),
             "probability": float(probabilities[inside].mean()),
             "right": float(right[inside].mean()),
         }
-        for number in range(BINS)
+        for number in range(N_BINS)
         if (inside := place == number).any()
     ]
 
@@ -209,10 +175,10 @@ def _cuts(probabilities: np.ndarray, right: np.ndarray, relevant: int) -> list[d
     precision, recall = hits[last] / (last + 1), hits[last] / max(1, relevant)
     f1 = np.divide(2 * precision * recall, precision + recall, out=np.zeros(len(last)), where=precision + recall > 0)
     values = zip(sorted_probabilities[last], precision, recall, f1, strict=True)
-    return [dict(zip(_CUT, map(float, each), strict=True)) for each in values]
+    return [dict(zip(_CUT_FIELDS, map(float, each), strict=True)) for each in values]
 
 
-def _first(cuts: list[dict[str, float]], wish: float) -> dict[str, float] | None:
+def _best_cut(cuts: list[dict[str, float]], wish: float) -> dict[str, float] | None:
     """Return the threshold that finds most with at least this precision."""
     enough = [cut for cut in cuts if cut["precision"] >= wish]
     return max(enough, key=lambda cut: cut["recall"]) if enough else None
@@ -223,10 +189,16 @@ def _check_numbers(part: Any, names: tuple[str, ...]) -> None:
         raise ValueError(f"not all of {', '.join(names)} are numbers")
 
 
-def _log_odds(shares: np.ndarray) -> np.ndarray:
-    inside = np.clip(shares, SMALLEST, 1 - SMALLEST)
-    return np.log(inside / (1 - inside))
+def _read_precision(wish: str) -> float:
+    """Return the number of "precision=0.8"."""
+    try:
+        precision = float(wish.partition("=")[2])
+    except ValueError:
+        raise _no_threshold(wish) from None
+    if not 0 < precision <= 1:
+        raise _no_threshold(wish)
+    return precision
 
 
-def _logistic(values: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-np.clip(values, -50, 50)))
+def _no_threshold(wish: object) -> ParameterError:
+    return ParameterError(f"threshold must be a number from 0 to 1, 'f1' or 'precision=0.8', not {wish!r}")

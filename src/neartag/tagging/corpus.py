@@ -11,75 +11,70 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
-from neartag.data.document import Document
-from neartag.data.mapped import Arrays
+from neartag.data.documents import Document
+from neartag.data.mapped import SpillableArrays
+from neartag.encoders.base import Encoder, read_items
 from neartag.storage.texts import Texts
 
 
-@dataclass
+@dataclass(frozen=True)
 class Corpus:
-    """Labelled documents, ready to be trained on."""
+    """Labelled points, ready to be trained on: documents, or rows of features that somebody else made."""
 
     X: Any  # (n, d)
     Y: csr_matrix  # (n, L)
-    label_names: list[str]  # sorted
-    ids: list[str]  # of documents to learn from
-    texts: Texts | None
+    label_names: list[str] | None  # of documents: sorted
+    ids: list[str] | None  # of the points
+    texts: Texts | None = None
 
 
-def build_corpus(documents: Iterable[Document], features: Any, *, keep_texts: bool = True, fit: bool = True) -> Corpus:
-    """Return the documents as a corpus, each read once and not kept as text; with `fit`, features are fitted to them.
+def build_corpus(documents: Iterable[Document], encoder: Encoder, *, keep_texts: bool = True) -> Corpus:
+    """Return the documents as a corpus; the encoder is fitted to them.
 
-    Features of texts get the texts, features of vectors the vectors. A document without an id gets its number. Texts
-    that would take too much memory are kept in a file.
+    Each document is read once and not kept. A document without an id gets its number. Texts that would take too much
+    memory are kept in a file.
     """
-    passed = _Passed(keep_texts)
-    source = passed.vectors(documents) if features.kind == "vectors" else passed.texts(documents)
-    X = features.fit_transform(source) if fit else features.transform(source)
-    if fit and not passed.ids:
+    collector = DocumentCollector(keep_texts)
+    X = encoder.fit_transform(read_items(encoder, collector.collect(documents)))
+    if not collector.ids:
         raise DataError("there is no document to learn from")
-    Y, names = passed.labels()
-    return Corpus(X, Y, names, passed.unique_ids() if fit else [], passed.kept_texts())
+    Y, names = collector.label_rows()
+    return Corpus(X, Y, names, collector.unique_ids(), collector.texts())
 
 
-class _Passed:
-    """Takes down what features do not need of the documents that pass."""
+def encode_corpus(documents: Iterable[Document], encoder: Encoder) -> Corpus:
+    """Return documents to predict for, or to evaluate on, as a corpus without ids and texts; the encoder is fitted."""
+    collector = DocumentCollector(keep_texts=False)
+    X = encoder.transform(read_items(encoder, collector.collect(documents)))
+    Y, names = collector.label_rows()
+    return Corpus(X, Y, names, None)
+
+
+class DocumentCollector:
+    """Passes documents on to an encoder, and keeps what the encoder does not need: labels, ids and texts."""
 
     def __init__(self, keep_texts: bool) -> None:
         self.ids: list[str | None] = []
         self._numbers: dict[str, int] = {}  # of label names, by first appearance
         self._labels, self._starts = array("i"), array("q", [0])
-        self._arrays = Arrays("the texts")
-        self._content = self._arrays.grow(np.uint8) if keep_texts else None
+        self._content = SpillableArrays("the texts").new(np.uint8) if keep_texts else None
         self._ends = array("q", [0])
 
-    def texts(self, documents: Iterable[Document]) -> Iterator[str]:
-        """Yield the documents' texts."""
+    def collect(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents as they come."""
         for document in documents:
-            self._note(document)
-            yield document.text
+            self.ids.append(document.id)
+            numbers = {self._numbers.setdefault(name, len(self._numbers)) for name in document.labels}
+            self._labels.extend(sorted(numbers))
+            self._starts.append(len(self._labels))
+            if self._content is not None:
+                content = document.text.encode("utf-8", "surrogatepass")
+                self._content.append(np.frombuffer(content, np.uint8))
+                self._ends.append(self._ends[-1] + len(content))
+            yield document
 
-    def vectors(self, documents: Iterable[Document]) -> Iterator[np.ndarray]:
-        """Yield the documents' vectors."""
-        for number, document in enumerate(documents):
-            if document.vector is None:
-                place = document.place or f"document {number}"
-                raise DataError(f"{place}: it has no vector, and the model is to learn from vectors: give each one")
-            self._note(document)
-            yield document.vector
-
-    def _note(self, document: Document) -> None:
-        self.ids.append(document.id)
-        found = {self._numbers.setdefault(name, len(self._numbers)) for name in document.labels}
-        self._labels.extend(sorted(found))
-        self._starts.append(len(self._labels))
-        if self._content is not None:
-            content = document.text.encode("utf-8", "surrogatepass")
-            self._content.append(np.frombuffer(content, np.uint8))
-            self._ends.append(self._ends[-1] + len(content))
-
-    def labels(self) -> tuple[csr_matrix, list[str]]:
-        """Return the label rows, columns in the order of the sorted names, and these."""
+    def label_rows(self) -> tuple[csr_matrix, list[str]]:
+        """Return the label rows (n, L), and the names of their columns, sorted."""
         names = sorted(self._numbers)
         column = np.empty(len(names), np.int32)
         for place, name in enumerate(names):
@@ -103,8 +98,8 @@ class _Passed:
                 seen[name] = number
         return ids
 
-    def kept_texts(self) -> Texts | None:
+    def texts(self) -> Texts | None:
         """Return the texts, if they were to be kept."""
         if self._content is None:
             return None
-        return Texts.from_arrays(self._content.finished(), np.array(self._ends, np.int64))
+        return Texts.from_arrays(self._content.finish(), np.array(self._ends, np.int64))

@@ -1,7 +1,7 @@
-"""A tagger that follows a model folder: what others write there is seen, and what it adds or forgets is written there.
+"""A tagger that follows a model folder: it sees what others write there, and writes there what it adds or forgets.
 
-Readers take no lock: what they see is always whole. Writers hold the folder's lock from the moment in which they look
-at what is there until their own change is in place.
+Readers take no lock: what they see is always whole. A writer holds the folder's lock from the moment it looks at what
+is there until its own change is in place.
 """
 
 from __future__ import annotations
@@ -12,70 +12,118 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from neartag.core.errors import ModelError
-from neartag.data.document import Document
+from neartag.data.documents import Document
 from neartag.storage import additions, store
-from neartag.storage import manifest as manifests
-from neartag.storage.folder import lock, remove_others
-from neartag.storage.manifest import MANIFEST, Manifest
-from neartag.tagging.tagger import TextTagger, save
-from neartag.tagging.update import segment_of
+from neartag.storage.folder import remove_stale_files
+from neartag.storage.locking import lock
+from neartag.storage.manifest import MANIFEST, Manifest, read_manifest
+from neartag.tagging.tagger import TextTagger
+from neartag.tagging.update import make_segment
 
-Signature = tuple[int, int, int]
+Signature = tuple[int, int, int]  # time, inode and size of model.json: they change with each change of the folder
 
 
 class LiveTagger:
-    """The tagger of a folder, as the folder is now; for any number of threads and processes at once."""
+    """The tagger of a model folder, as the folder is now; for any number of threads and processes at once.
+
+    Parameters
+    ----------
+    folder : str or path
+        A model folder that was trained on documents.
+
+    Attributes
+    ----------
+    tagger : TextTagger
+        The tagger as it is now. It never changes; another takes its place.
+
+    Raises
+    ------
+    ModelError
+        There is no such model in the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from neartag import LiveTagger, TextTagger, X1Classifier
+    >>> from neartag.data.documents import Document
+    >>> texts = ["bake bread in the oven", "ride a bicycle", "bread with butter", "the wheel of a bicycle"]
+    >>> labels = [["cooking"], ["cycling"], ["cooking"], ["cycling"]]
+    >>> tagger = TextTagger(classifier=X1Classifier(embedding_dim=2, vote_neighbours=2, n_jobs=1)).fit(texts, labels)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tagger.save(folder)
+    ...     live = LiveTagger(folder)
+    ...     live.add([Document("stars in the night sky", ["astronomy"], "sky", None, "")])
+    ...     TextTagger.load(folder).predict(["the night sky"], k=1)[0][0].label
+    ...     live.forget(["sky"])
+    ['sky']
+    'astronomy'
+    1
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self._lock = threading.RLock()
         self._signature: Signature | None = None
         self._manifest: Manifest | None = None
-        self.tagger = self._loaded()
+        self.tagger = self._load()
 
     def refresh(self) -> bool:
-        """Take in what others have written; returns whether there was anything. Costs one look where there is not."""
-        if self._seen() == self._signature:
+        """Take in what others have written, and return whether there was anything; if not, it is one system call."""
+        if self._read_signature() == self._signature:
             return False
         with self._lock:
-            signature = self._seen()
+            signature = self._read_signature()
             if signature == self._signature:
                 return False
-            fresh = manifests.read(self.folder)
-            if not self._follow(fresh):
-                self.tagger = self._loaded()
-            else:
+            fresh = read_manifest(self.folder)
+            if self._apply_additions(fresh):
                 self._manifest, self._signature = fresh, signature
+            else:
+                self.tagger = self._load()
             return True
 
     def add(self, documents: Sequence[Document], *, replace: bool = False) -> list[str]:
-        """Add documents to the folder and return their ids; with `replace`, those that have their ids go."""
+        """Add documents to the folder, and return their ids.
+
+        Parameters
+        ----------
+        documents : sequence of Document
+            They vote at once, and their labels may be new. A document without an id gets one that no other has.
+        replace : bool, default False
+            Replace the documents that have these ids; otherwise an id that is there already raises DataError.
+        """
         if not documents:
             return []
         with self._lock, lock(self.folder):
             self.refresh()
             known = [document.id for document in documents if document.id is not None and document.id in self.tagger]
             if replace and known:
-                # All in one write: whoever reads sees the old documents or the new ones, never neither.
+                # All in one write: a reader sees the old documents or the new ones, never neither.
                 changed = self.tagger.copy()
                 changed.forget(known)
                 ids = changed.add_documents(documents)
                 self._write(changed)
                 return ids
-            segment = segment_of(self.tagger.stored, documents, self.tagger)
+            segment = make_segment(self.tagger.stored, documents, self.tagger)
             changed = self.tagger.copy()
             changed.apply(segment)  # before it is written: what the model does not take must not get into the folder
-            self._manifest = additions.append(self.folder, segment, self.manifest)
-            self._signature = self._seen()
+            self._manifest = additions.append_segment(self.folder, segment, self.manifest)
+            self._signature = self._read_signature()
             self.tagger = changed
             return segment.ids
 
     def forget(self, ids: Iterable[str]) -> int:
-        """Forget documents, on disk too, and return how many; the folder is written anew."""
+        """Forget documents, on disk too, and return how many; the folder is written anew.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            The documents' ids; DataError where there is no such document.
+        """
         with self._lock, lock(self.folder):
             self.refresh()
-            # A writer that was killed may have left files of what it had forgotten: forgetting again must remove them.
-            remove_others(self.folder, self.manifest.files)
+            # A writer that was killed may have left files with documents that it had forgotten: remove them now.
+            remove_stale_files(self.folder, self.manifest.files)
             changed = self.tagger.copy()
             count = changed.forget(ids)
             if count:
@@ -84,46 +132,47 @@ class LiveTagger:
 
     @property
     def manifest(self) -> Manifest:
-        """What the folder's manifest says of the model that is here."""
+        """The folder's manifest, as of the tagger that is here."""
         assert self._manifest is not None
         return self._manifest
 
     def _write(self, changed: TextTagger) -> None:
-        save(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
-        # Read again rather than kept: mapped and rounded as it is for everybody else, and in no memory of our own.
-        self.tagger = self._loaded()
+        store.save_bundle(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
+        # Read it again: then it is mapped and rounded as for everybody else, and takes no memory of our own.
+        self.tagger = self._load()
 
-    def _loaded(self) -> TextTagger:
-        """Return the tagger of the folder as it is now; what is written meanwhile is for the next look."""
-        signature = self._seen()
+    def _load(self) -> TextTagger:
+        """Return the tagger of the folder as it is now; `refresh` sees what is written meanwhile."""
+        signature = self._read_signature()
         stored = store.load(self.folder)
         tagger = TextTagger.of(stored)
         # Only now: after a failure the next look must try again, and nothing may be added to what was not read.
         self._manifest, self._signature = stored.manifest, signature
         return tagger
 
-    def _follow(self, fresh: Manifest) -> bool:
-        """Take in what was only added; False where there is more to it, and all must be loaded."""
+    def _apply_additions(self, fresh: Manifest) -> bool:
+        """Take in documents that were only added; False where more has changed, and all must be loaded."""
         old = self.manifest
-        same = (fresh.trained, fresh.extras, fresh.generation) == (old.trained, old.extras, old.generation)
+        same = (fresh.trained_files, fresh.extras, fresh.generation) == (old.trained_files, old.extras, old.generation)
         known = sum(entry.points for entry in old.added)
         if not same or sum(entry.points for entry in fresh.added) < known:
             return False
         kept = 0
         while kept < min(len(old.added), len(fresh.added)) and old.added[kept] == fresh.added[kept]:
             kept += 1
-        # Segments become one as more are added: what is ours may be the beginning of a larger one now.
+        # Segments are merged as more are added: what we have may be the beginning of a larger one now.
         begun = known - sum(entry.points for entry in old.added[:kept])
         try:
-            segments = additions.read_added(self.folder, [entry.file for entry in fresh.added[kept:]])
-            self.tagger = TextTagger.of(additions.with_more(self.tagger.stored, segments, begun, self.folder))
+            segments = additions.read_segment_files(self.folder, [entry.file for entry in fresh.added[kept:]])
+            stored = additions.apply_new_documents(self.tagger.stored, segments, begun, self.folder)
+            self.tagger = TextTagger.of(stored)
         except (OSError, ModelError):
             return False
         return True
 
-    def _seen(self) -> Signature:
+    def _read_signature(self) -> Signature:
         try:
-            found = os.stat(self.folder / MANIFEST)
+            status = os.stat(self.folder / MANIFEST)
         except OSError as error:
             raise ModelError(f"{self.folder} cannot be read any more, {error}: put the model back") from error
-        return found.st_mtime_ns, found.st_ino, found.st_size
+        return status.st_mtime_ns, status.st_ino, status.st_size

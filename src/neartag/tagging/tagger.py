@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
-from neartag.data.document import Document
+from neartag.data.documents import Document
+from neartag.encoders.base import check_encoder
 from neartag.linalg.validation import check_count
 from neartag.storage import store
 from neartag.storage.bundle import StoredModel
 from neartag.storage.segments import Segment
+from neartag.tagging import calibration as calibrations
 from neartag.tagging import update
 from neartag.tagging.calibration import Calibration
 from neartag.tagging.explain import Reason, reasons, scored
+from neartag.tagging.labelled_items import make_documents
 
 __all__ = ["Reason", "Tag", "TextTagger"]
 
@@ -30,16 +33,37 @@ class Tag(NamedTuple):
 
 
 class TextTagger:
-    """Tags texts with label names.
+    """Tags texts with label names, explains its answers, and takes new documents at any time.
 
     Parameters
     ----------
-    features : what makes rows of texts, TfidfFeatures() by default; VectorFeatures() for vectors of your own.
-    classifier : an X1Classifier, with its defaults unless given.
-    refine : let rankers decide among the labels that votes bring up; None: as X1Classifier's default. Of a classifier
-        that is given it is a setting of its own.
-    calibration : "auto", "isotonic" or "platt": how scores become probabilities; None: not at all.
-    keep_texts : keep the texts in the model, so that explanations can show them.
+    features : encoder, default TfidfFeatures()
+        What turns documents into feature rows. VectorFeatures() takes vectors of your own instead of texts; any other
+        encoder can be given too.
+    classifier : X1Classifier, optional
+        What learns; X1Classifier() unless given.
+    refine : bool, optional
+        Let rankers decide among the labels that votes bring up. None: as X1Classifier's default. A classifier that is
+        given has this as a setting of its own.
+    calibration : "auto", "isotonic", "platt" or None
+        How scores become probabilities; None: not at all.
+    keep_texts : bool, default True
+        Keep the texts in the model, so that explanations can show them.
+
+    Examples
+    --------
+    >>> from neartag import TextTagger, X1Classifier
+    >>> texts = ["bake bread in the oven", "ride a bicycle", "bread with butter", "the wheel of a bicycle"]
+    >>> labels = [["cooking"], ["cycling"], ["cooking"], ["cycling"]]
+    >>> tagger = TextTagger(classifier=X1Classifier(embedding_dim=2, vote_neighbours=2, n_jobs=1)).fit(texts, labels)
+    >>> [tag.label for tag in tagger.predict(["fresh bread"], k=1)[0]]
+    ['cooking']
+    >>> tagger.add(["stars in the night sky"], [["astronomy"]], ids=["sky"])
+    ['sky']
+    >>> tagger.predict(["the night sky"], k=1)[0][0].label
+    'astronomy'
+    >>> tagger.forget(["sky"])
+    1
     """
 
     def __init__(
@@ -53,9 +77,16 @@ class TextTagger:
     ) -> None:
         if refine is not None and classifier is not None:
             raise ParameterError("refine is for TextTagger's own classifier: give it to yours, X1Classifier(refine=…)")
-        self._given = features, classifier, refine, calibration, keep_texts
+        if features is not None:
+            try:
+                check_encoder(features)
+            except TypeError as error:
+                raise ParameterError(f"features: {error}") from None
+        self._features, self._classifier, self._refine = features, classifier, refine
+        self._calibration_kind, self._keep_texts = calibration, keep_texts
         self._stored: StoredModel | None = None
-        self._rows: dict[str, int] | None = None
+        self._calibration: Calibration | None = None
+        self._rows_by_id: dict[str, int] | None = None  # made when it is first needed, and kept up to date then
 
     @classmethod
     def of(cls, stored: StoredModel) -> TextTagger:
@@ -63,23 +94,36 @@ class TextTagger:
         if stored.features is None or stored.label_names is None:
             raise ModelError("the model was trained on rows of features: it has no texts and label names to tag with")
         tagger = cls()
-        tagger._stored = stored
+        tagger._take(stored)
         return tagger
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> TextTagger:
-        """Return the tagger saved in a folder."""
+        """Return the tagger saved in a folder.
+
+        Raises
+        ------
+        ModelError
+            There is no model in the folder, it is damaged, or it was not trained on documents.
+        """
         return cls.of(store.load(folder))
 
     def copy(self) -> TextTagger:
-        """Return a tagger of the same model, which may go its own way; the arrays are shared."""
-        tagger = TextTagger.of(self.stored)
-        tagger._rows = None if self._rows is None else dict(self._rows)
+        """Return a tagger of the same model, which may be changed on its own; the arrays are shared."""
+        tagger = TextTagger()
+        tagger._stored, tagger._calibration = self.stored, self._calibration
+        tagger._rows_by_id = None if self._rows_by_id is None else dict(self._rows_by_id)
         return tagger
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Store the tagger in a folder, in place of the model there."""
-        save(self.stored, folder)
+        """Store the tagger in a folder, in place of the model there.
+
+        Raises
+        ------
+        ModelError
+            The folder cannot be written, or holds other things than a model.
+        """
+        store.save_bundle(self.stored, folder)
 
     def fit(
         self,
@@ -89,54 +133,55 @@ class TextTagger:
         *,
         progress: Any = False,
     ) -> TextTagger:
-        """Learn from texts (or vectors, as the features want them) and the lists of their labels; returns itself."""
-        return self.fit_documents(
-            _documents(texts, labels, ids, self._wants_vectors(self._given[0])), progress=progress
-        )
+        """Learn from texts and their labels.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            The texts; with an encoder of vectors, the vectors.
+        labels : iterable of lists of str
+            The label names of each text.
+        ids : iterable of str, optional
+            A name for each document, by which explanations name it and `forget` finds it; its number unless given.
+        progress : bool or Progress
+            Whether to show progress.
+
+        Returns
+        -------
+        TextTagger
+            The tagger itself.
+
+        Raises
+        ------
+        ParameterError
+            There are not as many lists of labels, or ids, as texts; or a setting cannot be used.
+        DataError
+            A text cannot be used, or two have the same id.
+        """
+        encoder = self._encoder_to_fit()
+        return self._fit(make_documents(encoder, texts, labels, ids), encoder, progress)
 
     def fit_documents(self, documents: Iterable[Document], *, progress: Any = False) -> TextTagger:
-        """Learn from documents, as `neartag.data.documents` reads them; each is read once."""
-        from neartag.encoders.tfidf import TfidfFeatures
-        from neartag.tagging.calibration import check_kind, of_held_out
-        from neartag.tagging.corpus import build_corpus
-        from neartag.x1.classifier import X1Classifier
-
-        features, classifier, refine, kind, keep_texts = self._given
-        if kind is not None:
-            check_kind(kind)  # now, not after all the training
-        features = TfidfFeatures() if features is None else features
-        if classifier is None:
-            classifier = X1Classifier() if refine is None else X1Classifier(refine=refine)
-        corpus = build_corpus(documents, features, keep_texts=keep_texts)
-        classifier.fit(corpus.X, corpus.Y, progress=progress, held_out=kind is not None)
-        extras = of_held_out(classifier.held_out_, corpus.Y, kind)
-        names = corpus.label_names, corpus.ids
-        self._stored = StoredModel(classifier.model_, *names, features, {}, corpus.texts, extras)
-        self._rows = None
-        return self
+        """Learn from documents, as `neartag.data.documents` reads them, and return the tagger; each is read once."""
+        return self._fit(documents, self._encoder_to_fit(), progress)
 
     @property
     def stored(self) -> StoredModel:
-        """The model with its names, features and texts."""
+        """The model with its names, encoder and texts."""
         if self._stored is None:
             raise NeartagError("this TextTagger has not learned anything yet: call fit(texts, labels) first")
         return self._stored
 
     @property
     def labels(self) -> list[str]:
-        """Every label's name, those of added documents last."""
+        """Every label's name; labels of added documents come last."""
         return list(self.stored.label_names or [])
 
     @property
     def calibration(self) -> Calibration | None:
-        """What turns scores into probabilities, if anything does."""
-        document = self.stored.extras.get("calibration")
-        if document is None:
-            return None
-        try:
-            return Calibration.from_json(document)
-        except (LookupError, TypeError, ValueError) as error:
-            raise ModelError(f"the model's calibration cannot be read ({error}): train it again") from error
+        """What turns scores into probabilities; None where nothing does."""
+        self.stored  # noqa: B018 (raises before the first fit)
+        return self._calibration
 
     def __len__(self) -> int:
         return int(self.stored.model.n_points)
@@ -147,52 +192,103 @@ class TextTagger:
     def predict(
         self, texts: Sequence[Any], k: int = 5, threshold: str | float | None = None, *, n_jobs: int | None = -1
     ) -> list[list[Tag]]:
-        """Return the labels of each text, best first: at most k, and with a threshold only those that reach it.
+        """Return the labels of each text, best first.
 
-        A threshold is a score, or "f1" or "precision=0.8": what gave the best F1, or that precision, on held-out texts.
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts; with an encoder of vectors, the vectors.
+        k : int, default 5
+            At most so many labels for each text.
+        threshold : float or str, optional
+            Only labels of this score and above. "f1" and "precision=0.8" stand for the score that gave the best F1, or
+            that precision, on held-out texts; they need a calibrated model.
+        n_jobs : int, default -1
+            Cores to use; -1: all.
+
+        Returns
+        -------
+        list of lists of Tag
+            For each text, named tuples of label, score and share.
+
+        Raises
+        ------
+        ParameterError
+            `k` or `threshold` cannot be used.
         """
         if isinstance(texts, str):
             raise ParameterError("texts is a single string: give a list of texts")
         check_count("k", k)
         calibration = self.calibration
-        least = _least(threshold, calibration)
-        X = self._transform(texts)
-        ids, scores, shares = scored(self.stored.model, X, k, n_jobs)
+        min_score = _min_score(threshold, calibration)
+        X = self.stored.features.transform(texts)  # (n, d)
+        ids, scores, shares = scored(self.stored.model, X, k, n_jobs)  # (n, k) each
         scores = scores if calibration is None else calibration(scores)
         names = self.stored.label_names or []
         return [
             [
                 Tag(names[label], score, share)
                 for label, score, share in zip(*each, strict=True)
-                if label >= 0 and score >= least
+                if label >= 0 and score >= min_score
             ]
             for each in zip(ids.tolist(), scores.tolist(), shares.tolist(), strict=True)
         ]
 
     def explain(self, text: Any, k: int = 5, voters: int = 5, words: int = 10) -> list[Reason]:
-        """Return the k best labels of a text, each with the documents that voted for it and the words they share.
+        """Return the best labels of a text, each with the documents that voted for it and the words they share.
 
-        Of a refined model also the words of the text that the label's ranker weighed, for it and against it. `words` is
-        the most that are named of each.
+        Parameters
+        ----------
+        text : str
+            The text; with an encoder of vectors, the vector.
+        k : int, default 5
+            How many labels.
+        voters : int, default 5
+            At most so many documents for each label.
+        words : int, default 10
+            At most so many words for each document. For a refined model, also at most so many words of the text that
+            the label's ranker weighed, for the label and against it.
+
+        Returns
+        -------
+        list of Reason
+            Named tuples of label, score, share, voters, words and found, the best label first.
         """
         check_count("k", k)
         check_count("voters", voters)
         check_count("words", words, 0)
-        return reasons(self.stored, self.calibration, text, self._transform([text]), k, voters, words)
+        X = self.stored.features.transform([text])  # (1, d)
+        return reasons(self.stored, self.calibration, text, X, k, voters, words)
 
     def add(self, texts: Iterable[Any], labels: Iterable[Sequence[str]], ids: Iterable[str] | None = None) -> list[str]:
-        """Add documents without training again, and return their ids; labels may be new.
+        """Add documents without training again. They vote at once, and their labels may be new.
 
-        They vote at once. The tagger in memory changes; `save` keeps it. `LiveTagger` changes a folder.
+        The tagger in memory changes; `save` keeps it. `LiveTagger` changes a folder.
+
+        Parameters
+        ----------
+        texts, labels, ids
+            As in `fit`. A document without an id gets one that no other document has.
+
+        Returns
+        -------
+        list of str
+            The documents' ids.
+
+        Raises
+        ------
+        DataError
+            An id is there already, or given twice.
+        ModelError
+            The model is of a kind that takes no documents after training.
         """
-        wants = self._wants_vectors(self.stored.features)
-        return self.add_documents(list(_documents(texts, labels, ids, wants)))
+        return self.add_documents(list(make_documents(self.stored.features, texts, labels, ids)))
 
     def add_documents(self, documents: Sequence[Document]) -> list[str]:
         """Add documents without training again, and return their ids."""
         if not documents:
             return []
-        segment = update.segment_of(self.stored, documents, self._row_of)
+        segment = update.make_segment(self.stored, documents, self._row_of)
         self.apply(segment)
         return segment.ids
 
@@ -204,7 +300,23 @@ class TextTagger:
             rows[name] = first + place
 
     def forget(self, ids: Iterable[str]) -> int:
-        """Forget documents: texts, features, embeddings and votes; returns how many. DataError for an unknown id."""
+        """Forget documents: their texts, features, embeddings and votes go.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            The documents' ids.
+
+        Returns
+        -------
+        int
+            How many documents were forgotten.
+
+        Raises
+        ------
+        DataError
+            There is no document of this id; nothing is forgotten then.
+        """
         names = [ids] if isinstance(ids, str) else list(ids)
         gone = np.zeros(len(self), bool)
         for name in names:
@@ -212,70 +324,44 @@ class TextTagger:
                 raise DataError(f"there is no document {name!r} to forget: check its id")
             gone[self._row_of[name]] = True
         if names:
-            self._stored = update.without(self.stored, gone)
-            self._rows = None
+            self._stored = update.forget_points(self.stored, gone)
+            self._rows_by_id = None
         return int(gone.sum())
+
+    def _encoder_to_fit(self) -> Any:
+        from neartag.encoders.tfidf import TfidfFeatures
+
+        return TfidfFeatures() if self._features is None else self._features
+
+    def _fit(self, documents: Iterable[Document], encoder: Any, progress: Any) -> TextTagger:
+        from neartag.tagging.corpus import build_corpus
+        from neartag.tagging.fitting import fit_bundle
+        from neartag.x1.classifier import X1Classifier
+
+        kind, classifier = self._calibration_kind, self._classifier
+        if kind is not None:
+            calibrations.check_kind(kind)  # before the documents are read
+        if classifier is None:
+            classifier = X1Classifier() if self._refine is None else X1Classifier(refine=self._refine)
+        corpus = build_corpus(documents, encoder, keep_texts=self._keep_texts)
+        self._take(fit_bundle(corpus, classifier, encoder, calibration=kind, progress=progress))
+        return self
+
+    def _take(self, stored: StoredModel) -> None:
+        """Tag with this model from now on."""
+        self._stored, self._rows_by_id = stored, None
+        self._calibration = calibrations.from_extras(stored.extras)
 
     @property
     def _row_of(self) -> dict[str, int]:
-        if self._rows is None:
+        if self._rows_by_id is None:
             names = self.stored.point_names
             names = [str(row) for row in range(len(self))] if names is None else names
-            self._rows = {name: row for row, name in enumerate(names)}
-        return self._rows
-
-    def _transform(self, texts: Sequence[Any]) -> Any:
-        return self.stored.features.transform(texts)
-
-    @staticmethod
-    def _wants_vectors(features: Any) -> bool:
-        return getattr(features, "kind", "") == "vectors"
+            self._rows_by_id = {name: row for row, name in enumerate(names)}
+        return self._rows_by_id
 
 
-def save(
-    stored: StoredModel, folder: str | os.PathLike[str], *, generation: int = 0, locked: bool = False
-) -> store.Manifest:
-    """Store a model whole, with all that goes with it."""
-    return store.save(
-        stored.model,
-        folder,
-        label_names=stored.label_names,
-        point_names=stored.point_names,
-        features=stored.features,
-        texts=stored.texts,
-        extras=stored.extras,
-        generation=generation,
-        locked=locked,
-    )
-
-
-def _documents(
-    texts: Iterable[Any], labels: Iterable[Sequence[str]], ids: Iterable[str] | None, vectors: bool
-) -> Iterator[Document]:
-    """Yield texts or vectors with their labels as documents; ParameterError where there are not as many of each."""
-    if isinstance(texts, str) or isinstance(labels, str):
-        raise ParameterError("give a list of texts, and for each a list of labels")
-    missing = object()
-    sources = [iter(texts), iter(labels), *([] if ids is None else [iter(ids)])]
-    number = 0
-    while True:
-        found = [next(source, missing) for source in sources]
-        if all(each is missing for each in found):
-            return
-        if any(each is missing for each in found):
-            raise ParameterError(f"there must be as many lists of labels (and ids) as texts: one ended after {number}")
-        text, names, *rest = found
-        listed = isinstance(names, Iterable) and not isinstance(names, str)
-        if not listed or not all(isinstance(name, str) for name in names):  # type: ignore[attr-defined]
-            raise ParameterError(f"the labels of text {number} are {names!r:.60}: give a list of names")
-        if not vectors and not isinstance(text, str):
-            raise ParameterError(f"text {number} is {text!r:.60}: must be a string")
-        name = str(rest[0]) if rest and rest[0] is not None else None
-        yield Document("" if vectors else text, list(names), name, text if vectors else None, f"text {number}")  # type: ignore[arg-type, call-overload]
-        number += 1
-
-
-def _least(threshold: str | float | None, calibration: Calibration | None) -> float:
+def _min_score(threshold: str | float | None, calibration: Calibration | None) -> float:
     if threshold is None:
         return 0.0
     if calibration is not None:

@@ -1,4 +1,4 @@
-"""Documents added to a stored model and forgotten: what changes, and nothing of how it is written."""
+"""Documents added to a stored model and forgotten: what changes in memory. storage/additions.py writes it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError, ParameterError
-from neartag.data.document import Document
+from neartag.data.documents import Document
+from neartag.encoders.base import read_items
+from neartag.linalg import csr
 from neartag.linalg.rows import as_rows, normalise
-from neartag.storage.bundle import StoredModel, updates
+from neartag.storage.bundle import StoredModel, update_module
 from neartag.storage.segments import Segment
 from neartag.storage.texts import Texts
 
 
-def segment_of(stored: StoredModel, documents: Sequence[Document], taken: Container[str]) -> Segment:
-    """Return the documents as a segment of the model; `taken` are the ids that its points have.
+def make_segment(stored: StoredModel, documents: Sequence[Document], taken: Container[str]) -> Segment:
+    """Return the documents as a segment of the model; `taken` holds the ids of the model's points.
 
-    A document without an id gets one that nobody has. DataError for an id that is taken, or given twice.
+    A document without an id gets one that no other document has. DataError for an id that is taken or given twice.
     """
     ids = [uuid.uuid4().hex if document.id is None else document.id for document in documents]
     seen: set[str] = set()
@@ -33,29 +35,26 @@ def segment_of(stored: StoredModel, documents: Sequence[Document], taken: Contai
     column = {name: place for place, name in enumerate(stored.label_names or [])}
     known = len(column)
     columns = [sorted({column.setdefault(name, len(column)) for name in document.labels}) for document in documents]
-    pointer = np.cumsum([0, *map(len, columns)])
     indices = np.array([place for row in columns for place in row], np.int32)
-    Y = csr_matrix((np.ones(len(indices), np.float32), indices, pointer), shape=(len(ids), len(column)))
-    rows = normalise(as_rows(rows_of(stored.features, documents)))
-    texts = None if stored.texts is None else Texts.of(document.text for document in documents)
+    pieces = np.ones(len(indices), np.float32), indices, csr.pointer([len(row) for row in columns])
+    Y = csr_matrix(pieces, shape=(len(ids), len(column)))  # (m, L) with the new labels
+    rows = normalise(as_rows(encode_documents(stored.features, documents)))  # (m, d)
+    texts = None if stored.texts is None else Texts.from_strings(document.text for document in documents)
     return Segment(rows, Y, ids, list(column)[known:], texts)
 
 
-def rows_of(features: Any, documents: Sequence[Document]) -> Any:
-    """Return the documents' feature rows: of their texts, or their vectors."""
-    if features is None:
+def encode_documents(encoder: Any, documents: Sequence[Document]) -> Any:
+    """Return the documents' feature rows, by a model's encoder; ParameterError where the model has none."""
+    if encoder is None:
         raise ParameterError("the model was trained on rows of features, not on documents: nothing makes rows of them")
-    if features.kind == "vectors":
-        for document in documents:
-            if document.vector is None:
-                raise DataError(f"{document.place or 'a document'}: the model needs a vector for each document")
-        return features.transform([document.vector for document in documents])
-    return features.transform([document.text for document in documents])
+    return encoder.transform(list(read_items(encoder, documents)))
 
 
-def without(stored: StoredModel, gone: np.ndarray) -> StoredModel:
-    """Return the model without some of its points, gone (n,) bool: nothing of them is left but what was learned."""
-    kept = np.flatnonzero(~gone)
-    points = None if stored.point_names is None else [stored.point_names[row] for row in kept]
-    texts = None if stored.texts is None else stored.texts.kept(~gone)
-    return replace(stored, model=updates(stored.model).forget(stored.model, gone), point_names=points, texts=texts)
+def forget_points(stored: StoredModel, gone: np.ndarray) -> StoredModel:
+    """Return the model without the points where `gone` (n,) is true: only what was learned from them is left."""
+    points = stored.point_names
+    if points is not None:
+        points = [points[row] for row in np.flatnonzero(~gone)]
+    texts = None if stored.texts is None else stored.texts.keep(~gone)
+    model = update_module(stored.model).forget(stored.model, gone)
+    return replace(stored, model=model, point_names=points, texts=texts)

@@ -18,7 +18,8 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
-from neartag.linalg.rows import Rows, matmul
+from neartag.linalg.products import matmul
+from neartag.linalg.rows import Rows
 from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
 from neartag.x1.parameters import STARTS

@@ -9,8 +9,9 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
-from neartag.linalg import csr, kernels
+from neartag.linalg import csr
 from neartag.linalg.rows import csr_arrays
+from neartag.x1 import label_graph_kernels as kernels
 from neartag.x1.parameters import SIMILARITIES
 
 # A label on m points has m² pairs of points compared. One on more than this share of the points is frequent, and is
@@ -40,27 +41,11 @@ def label_neighbours(
     sizes = np.diff(Y.indptr).astype(np.float32)
     scale = 1 / np.sqrt(np.maximum(sizes, 1)) if similarity == "cosine" else np.ones(n, np.float32)
     rare, groups = _without_frequent(Y, scale)
-    indptr, indices, _ = csr_arrays(rare)
-    by_label = rare.T.tocsr()
-    ids = np.empty((n, count), np.int32)
-    values = np.empty((n, count), np.float32)
-    label_points = np.diff(by_label.indptr)
-    cost = csr.pointer(label_points[indices])[indptr] + count * np.arange(n + 1)
-    run_ranges(
-        kernels.label_neighbours,
-        n,
-        threads,
-        indptr,
-        indices,
-        *csr_arrays(by_label)[:2],
-        scale,
-        groups,
-        count,
-        ids,
-        values,
-        work=cost,
-    )
-    return ids, values
+    labels, points = csr_arrays(rare)[:2], csr_arrays(rare.T.tocsr())[:2]  # labels of rows, rows of labels
+    found = np.empty((n, count), np.int32), np.empty((n, count), np.float32)
+    cost = csr.pointer(np.diff(points[0])[labels[1]])[labels[0]] + count * np.arange(n + 1)
+    run_ranges(kernels.label_neighbours, n, threads, labels, points, scale, groups, found, work=cost)
+    return found
 
 
 def _without_frequent(Y: csr_matrix, scale: np.ndarray) -> tuple[csr_matrix, Groups]:
@@ -113,12 +98,12 @@ def neighbour_graph(Y: csr_matrix, count: int, *, similarity: str = "cosine", th
     found = ids >= 0
     indptr = csr.pointer(found.sum(axis=1))
     turned = csr_matrix((values[found], ids[found], indptr), shape=(n, n)).T.tocsr()  # rows come out sorted
-    matrices = (*csr_arrays(turned.T.tocsr()), *csr_arrays(turned))
+    directions = csr_arrays(turned.T.tocsr()), csr_arrays(turned)
     sizes = np.empty(n, np.int64)
-    run_ranges(kernels.union_sizes, n, threads, *matrices, sizes)
+    run_ranges(kernels.union_sizes, n, threads, *directions, sizes)
     pointer = csr.pointer(sizes)
     columns, both = np.empty(pointer[-1], np.int32), np.empty(pointer[-1], np.float32)
-    run_ranges(kernels.union_rows, n, threads, *matrices, pointer, columns, both, work=pointer)
+    run_ranges(kernels.union_rows, n, threads, *directions, (pointer, columns, both), work=pointer)
     graph = csr_matrix((both, columns, pointer), shape=(n, n))
     graph.has_sorted_indices = True
     return graph

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.core.frequent_labels import by_frequency, most_frequent
+from neartag.core.frequent_labels import frequency_scores, most_frequent
 from neartag.core.threads import resolve_jobs
 from neartag.linalg import csr
 from neartag.linalg.rows import CSRArrays, Rows, as_rows, csr_arrays, normalise
@@ -207,7 +207,7 @@ class X1Model:
                 scores = _above_zero(*self.voters(found), self.n_points) @ labels  # (batch, L)
             unheard = np.flatnonzero(np.diff(scores.indptr) == 0)
             if len(unheard):
-                scores = scores + by_frequency(self.frequency, self.n_points, unheard, scores.shape[0])
+                scores = scores + frequency_scores(self.frequency, self.n_points, unheard, scores.shape[0])
             blocks.append(scores)
         scores = csr_matrix(sparse.vstack(blocks, format="csr"))
         scores.sort_indices()

@@ -18,9 +18,10 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import run_pieces
 from neartag.linalg.cholesky import cholesky, cholesky_solve
-from neartag.linalg.rows import Rows, gram, is_dense, matmul, transpose
+from neartag.linalg.conjugate_gradients import SMALLEST_L2, GramMatrix, solve_ridge
+from neartag.linalg.products import gram, matmul
+from neartag.linalg.rows import Rows, is_dense, transpose
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 
@@ -30,13 +31,9 @@ DENSE_ADVANTAGE = 8.0
 LARGEST_FACTOR = 4 << 30
 CG_STEPS, CG_TOLERANCE = 60, 1e-4
 PRECONDITION_FROM = 1e-2
-# Columns solved together at least: few enough for several threads, enough for the products to be worth it.
-CG_COLUMNS = 25
 # λ where nothing is known: unit rows of words want a strong one. Dense measurements are much alike, and what tells them
 # apart needs large weights; so many points a feature make up for that.
 PENALTY, PENALTY_DENSE, MANY_A_FEATURE = 1.0, 1e-3, 10
-# With λ = 0 and points alike the system is singular; this much changes no answer that it has.
-SMALLEST_L2 = 1e-10
 # Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
 SINGLE_PRECISION_RATIO = 1e-5
 
@@ -159,7 +156,7 @@ def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int)
     if kind == "auto":
         kind = cheapest_solver(X, dim)
     if kind == "cg":
-        return _conjugate_gradients(X, scale, l2, threads)
+        return _gradient_solver(X, scale, l2, threads)
     transposed = transpose(X)
     single = l2 >= SINGLE_PRECISION_RATIO * scale * n
     dtype = np.float32 if single else np.float64
@@ -209,69 +206,23 @@ def _times_precise(rows: Rows, block: np.ndarray, dtype: type, threads: int) -> 
     return rows.astype(np.float64) @ block
 
 
-def _conjugate_gradients(X: Rows, scale: float, l2: float, threads: int) -> Solve:
-    """Conjugate gradients on all columns at once, each with its own step, warm-started from the last round.
-
-    Preconditioned by the diagonal: frequent features and rare ones differ by orders of magnitude. Columns are
-    independent of each other, so each thread solves its own.
-    """
-    transposed = transpose(X)
-    diagonal = scale * column_squares(X) + max(l2, SMALLEST_L2)  # (d,)
-    if l2 < PRECONDITION_FROM * diagonal.mean():
-        # Nearly no penalty: of all solutions the smallest is wanted, which only plain gradients lead to.
-        diagonal[:] = 1.0
-    scales = diagonal.astype(np.float32)[:, None]  # (d, 1)
-
-    def apply(weights: np.ndarray) -> np.ndarray:  # (scale·XᵀX + λ) W
-        image = matmul(transposed, matmul(X, weights))
-        image *= np.float32(scale)
-        image += np.float32(l2) * weights
-        return image
-
-    def solve_columns(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-        right = matmul(transposed, np.ascontiguousarray(target, np.float32))  # (d, columns)
-        weights = np.zeros_like(right) if start is None else np.array(start, np.float32)
-        error = right - apply(weights) if start is not None else right.copy()
-        goal = CG_TOLERANCE**2 * products(right, right / scales)
-        steady = error / scales
-        direction = steady.copy()
-        length = products(error, steady)  # (columns,)
-        for _ in range(CG_STEPS):
-            if (length <= goal).all():
-                break
-            image = apply(direction)
-            curvature = products(direction, image)
-            step = np.where(curvature > 0, length / np.maximum(curvature, 1e-300), 0).astype(np.float32)
-            weights += step * direction
-            error -= step * image
-            np.divide(error, scales, out=steady)
-            fresh = products(error, steady)
-            ratio = np.where(length > 0, fresh / np.maximum(length, 1e-300), 0).astype(np.float32)
-            direction *= ratio
-            direction += steady
-            length = fresh
-        return weights
+def _gradient_solver(X: Rows, scale: float, l2: float, threads: int) -> Solve:
+    """Return the same by conjugate gradients, each round's begun where the last ended."""
+    gram_matrix = GramMatrix.of(X)
+    # With nearly no penalty the smallest of all solutions is wanted, to which only plain gradients lead.
+    precondition = l2 >= PRECONDITION_FROM * (scale * gram_matrix.diagonal + max(l2, SMALLEST_L2)).mean()
 
     def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-        out = np.empty((X.shape[1], target.shape[1]), np.float32)
-
-        def part(first: int, last: int) -> None:
-            columns = slice(first, last)
-            out[:, columns] = solve_columns(target[:, columns], None if start is None else start[:, columns])
-
-        run_pieces(part, target.shape[1], threads, least=CG_COLUMNS)
-        return out
+        return solve_ridge(
+            gram_matrix,
+            target,
+            start,
+            scale=np.array([scale]),
+            l2=l2,
+            max_iter=CG_STEPS,
+            tolerance=CG_TOLERANCE,
+            precondition=bool(precondition),
+            threads=threads,
+        )
 
     return solve
-
-
-def column_squares(X: Rows) -> np.ndarray:
-    """Squared length of each column (d,)."""
-    if hasattr(X, "nnz"):
-        return np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[1])
-    return np.einsum("ij,ij->j", X, X, dtype=np.float64)
-
-
-def products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Column by column, the inner products of two blocks (columns,)."""
-    return np.einsum("ij,ij->j", left, right, dtype=np.float64)

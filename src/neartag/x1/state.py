@@ -10,9 +10,9 @@ from scipy.sparse import csr_matrix
 from neartag.linalg.packing import (
     check_pointers,
     check_rows,
-    count,
     get_rows,
     put_rows,
+    read_count,
     require,
     width_of,
     within,
@@ -105,7 +105,7 @@ def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Setting
     given = X1Settings.from_parameters(settings["parameters"])
     for name in ("vote_neighbours", "feature_share"):
         require(not isinstance(given.value(name), str), f"{name} was not settled in training")
-    n_features, n_labels, n_learners = (count(settings, name) for name in ("n_features", "n_labels", "n_learners"))
+    n_features, n_labels, n_learners = (read_count(settings, name) for name in ("n_features", "n_labels", "n_learners"))
     labels = parts["labels"]
     n = len(labels["indptr"]) - 1
     check_pointers("labels", labels["indptr"], labels["indices"], n_labels)

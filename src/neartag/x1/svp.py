@@ -21,9 +21,11 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import matmul_rows, run_blocks, sum_blocks, transpose_matmul
+from neartag.core.threads import run_blocks, sum_blocks
 from neartag.linalg import kernels
+from neartag.linalg.products import matmul_rows, transpose_matmul
 from neartag.linalg.rows import csr_arrays
+from neartag.x1 import svp_kernels
 
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.
 SMALL = 3
@@ -120,9 +122,9 @@ class _Pattern:
 
     def residual_times(self, found: Embedding, image: np.ndarray) -> float:
         """Put R @ U into `image`, for R = P_Ω(G − U Σ Uᵀ); returns ‖R‖²."""
-        arrays = (self.indptr, self.indices, self.target, found.vectors, found.values, self.residual, image)
+        graph, factors = (self.indptr, self.indices, self.target), (found.vectors, found.values)
         squares = sum_blocks(
-            lambda start, stop: np.array(kernels.residual_times(*arrays, start, stop)),
+            lambda start, stop: np.array(svp_kernels.residual_times(graph, factors, self.residual, image, start, stop)),
             self.n,
             self.threads,
             work=self.indptr,

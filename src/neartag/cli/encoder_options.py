@@ -1,0 +1,88 @@
+"""The encoder that the options of `train` choose, unfitted."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neartag.core.errors import DataError, ParameterError
+
+
+@dataclass(frozen=True)
+class EncoderOptions:
+    """The encoder's name and parameters, as the command line gave them; None: not given.
+
+    Each parameter has the name of the encoder's own. An encoder that has none of that name cannot be given it.
+    """
+
+    name: str | None = None
+    word_pairs: bool | None = None
+    char_ngrams: str | None = None
+    min_df: str | None = None
+    max_df: str | None = None
+    hashing: int | None = None
+    stop_words: str | None = None
+
+    def make_encoder(self, part: str) -> Any:
+        """Return the encoder chosen, or the default one for documents that bring this part, "text" or "vector"."""
+        from neartag.encoders.registry import DEFAULTS, ENCODERS
+
+        encoder = ENCODERS.get(self.name or DEFAULTS[part])
+        known = inspect.signature(encoder).parameters
+        parameters = self._read_parameters()
+        for parameter in parameters.keys() - known.keys():
+            if self.name is not None:
+                raise ParameterError(f"{_flag(parameter)} is no option of the encoder {self.name!r}: leave it out")
+            del parameters[parameter]  # documents bring vectors: options for words change nothing
+        return encoder(**parameters)
+
+    def _read_parameters(self) -> dict[str, Any]:
+        """Return the parameters given, as encoders take them; ParameterError names the option that cannot be used."""
+        read: dict[str, Any] = {}
+        if self.word_pairs:
+            read["word_pairs"] = True
+        if self.char_ngrams is not None:
+            read["char_ngrams"] = _read_lengths(self.char_ngrams)
+        if self.min_df is not None:
+            read["min_df"] = _read_frequency("--min-df", self.min_df)
+        if self.max_df is not None:
+            read["max_df"] = _read_frequency("--max-df", self.max_df)
+        if self.hashing is not None:
+            read["hashing"] = self.hashing
+        if self.stop_words is not None:
+            read["stop_words"] = _read_words(self.stop_words)
+        return read
+
+
+def _flag(parameter: str) -> str:
+    return "--" + parameter.replace("_", "-")
+
+
+def _read_frequency(option: str, text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ParameterError(f"{option} must be a whole number of texts, or a share from 0.0 to 1.0, not {text!r}")
+    return share
+
+
+def _read_lengths(text: str) -> tuple[int, int]:
+    low, _, high = text.partition("-")
+    if not (low.isdecimal() and (high or low).isdecimal()):
+        raise ParameterError(f"--char-ngrams must be two lengths such as 3-5, not {text!r}")
+    return int(low), int(high or low)
+
+
+def _read_words(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"--stop-words {path} cannot be read: {error}") from error

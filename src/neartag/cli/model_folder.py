@@ -1,0 +1,32 @@
+"""The folder that a command saves a model in: whether it can be, and how large it is then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from neartag.core.errors import ModelError
+
+
+def check_target(folder: Path, overwrite: bool) -> None:
+    """Raise ModelError, before any work is lost, where a model could not be saved in the folder in the end."""
+    import tempfile
+
+    from neartag.storage.folder import refuse_foreign_folder
+    from neartag.storage.manifest import MANIFEST
+
+    refuse_foreign_folder(folder)
+    if (folder / MANIFEST).exists() and not overwrite:
+        raise ModelError(f"{folder} holds a model: give --overwrite to replace it, or name another folder")
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        raise ModelError(f"cannot save in {folder}: {existing}: {error.strerror}") from error
+
+
+def disk_bytes(folder: Path) -> int:
+    """Return the size of a model folder's files."""
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())

@@ -1,0 +1,26 @@
+"""Texts with their labels, from files of many formats, one document at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neartag.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from neartag.data.documents.document import LABEL_FIELDS, BadLines, Document, Fields
+    from neartag.data.documents.read import KINDS, documents, holds_documents
+
+__all__ = ["KINDS", "LABEL_FIELDS", "BadLines", "Document", "Fields", "documents", "holds_documents"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "BadLines": "document",
+        "Document": "document",
+        "Fields": "document",
+        "LABEL_FIELDS": "document",
+        "KINDS": "read",
+        "documents": "read",
+        "holds_documents": "read",
+    },
+)

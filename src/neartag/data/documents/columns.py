@@ -1,0 +1,53 @@
+"""Which columns of a table hold the parts of a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from neartag.data.documents.document import LABEL_FIELDS, Fields
+from neartag.data.files import line_error
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The column numbers of a document's parts in the rows of a table."""
+
+    text: int
+    labels: list[int]
+    id: int | None
+    vector: int | None
+
+
+def find_columns(path: Path, header: list[str], fields: Fields, labelled: bool) -> Columns:
+    """Return where a table has the parts of a document; DataError if a part that it must have is missing."""
+    labels = fields.select_label_fields(header)
+    wanted = _wanted_columns(fields, labelled)
+    missing = [repr(name) for name in wanted if name not in header]
+    if labelled and not labels and fields.labels is None:
+        missing.append(" or ".join(map(repr, LABEL_FIELDS)))
+    if missing:
+        there = ", ".join(map(repr, header)) or "none"
+        raise line_error(path, 1, f"there is no column {', '.join(missing)}", f"the columns there are: {there}")
+    used = {*wanted, *labels, fields.id}
+    repeated = [repr(name) for name in dict.fromkeys(header) if name in used and header.count(name) > 1]
+    if repeated:
+        raise line_error(path, 1, f"there is more than one column {', '.join(repeated)}", "give each a name of its own")
+    return Columns(
+        text=header.index(fields.text),
+        labels=[header.index(name) for name in labels],
+        id=header.index(fields.id) if fields.id in header else None,
+        vector=None if fields.vector is None else header.index(fields.vector),
+    )
+
+
+def _wanted_columns(fields: Fields, labelled: bool) -> list[str]:
+    """Return the columns that a table must have."""
+    wanted = [fields.text]
+    if fields.vector is not None:
+        wanted.append(fields.vector)
+    if fields.id is not None and fields.id != Fields.id:
+        wanted.append(fields.id)  # "id" is read if it is there; an id column that was asked for must be there
+    if labelled and fields.labels is not None:
+        wanted.extend(fields.label_fields)
+    return wanted

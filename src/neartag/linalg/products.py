@@ -1,0 +1,60 @@
+"""Matrix products on our own threads, the same to the last bit whatever the number of threads.
+
+matmul(rows, weights)          rows dense or sparse, weights dense or sparse: a dense array (n, width)
+matmul_rows(tall, small)       both dense
+transpose_matmul(left, right)  leftᵀ right, both dense
+gram(rows, transposed)         rowsᵀ rows, dense or sparse: its lower triangle (d, d)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from neartag.core.threads import run_pieces, run_ranges, sum_blocks
+from neartag.linalg import kernels
+from neartag.linalg.rows import Rows, csr_arrays
+
+
+def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
+    """Return rows @ weights as a dense float32 array (n, width)."""
+    if not sparse.issparse(rows):
+        if sparse.issparse(weights):
+            return np.ascontiguousarray(rows @ weights)
+        return matmul_rows(rows, weights, threads)
+    n, left = rows.shape[0], csr_arrays(rows)
+    out = np.empty((n, weights.shape[1]), np.float32)
+    if sparse.issparse(weights):
+        run_ranges(kernels.sparse_times_sparse, n, threads, left, csr_arrays(weights), out, work=left[0])
+    else:
+        table = np.ascontiguousarray(weights, np.float32)  # (d, width)
+        run_ranges(kernels.sparse_times_dense, n, threads, left, table, out, work=left[0])
+    return out
+
+
+def matmul_rows(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:
+    """Return tall @ small, (n, a) by (a, b), the rows divided among the threads."""
+    out = np.empty((tall.shape[0], small.shape[1]), np.result_type(tall, small))
+
+    def multiply(start: int, stop: int) -> None:
+        np.matmul(tall[start:stop], small, out=out[start:stop])
+
+    run_pieces(multiply, tall.shape[0], threads)
+    return out
+
+
+def transpose_matmul(left: np.ndarray, right: np.ndarray, threads: int) -> np.ndarray:
+    """Return leftᵀ @ right, (n, a) and (n, b) to (a, b), summed over blocks of rows in their order."""
+    return sum_blocks(lambda start, stop: left[start:stop].T @ right[start:stop], left.shape[0], threads)
+
+
+def gram(rows: Rows, transposed: Rows, dtype: type = np.float64, threads: int = 1) -> np.ndarray:
+    """Return the lower triangle of rowsᵀ @ rows (d, d), all that a Cholesky factor needs, summed in float64."""
+    if not sparse.issparse(rows):
+        wide = rows.astype(np.float64)  # (n, d)
+        return transpose_matmul(wide, wide, threads).astype(dtype, copy=False)
+    d = rows.shape[1]
+    out = np.zeros((d, d), dtype)  # pages above the diagonal are never touched, and so take no memory
+    columns = csr_arrays(transposed)
+    run_ranges(kernels.gram, d, threads, columns, csr_arrays(rows), out, work=columns[0])
+    return out

@@ -1,0 +1,50 @@
+"""The class of what is stored, by its kind: of a model by the registry of methods, of an encoder by that of encoders.
+
+A class is imported only when a folder asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from neartag import __version__
+from neartag.core.errors import ModelError, ParameterError
+
+
+def model_class(kind: str) -> Any:
+    """Return the class of models of this kind; ModelError where no method here has it."""
+    from importlib import import_module
+
+    from neartag.comparators import METHODS
+    from neartag.core.plugins import entry_points
+
+    if kind in METHODS:
+        module, name = METHODS[kind].model_path.split(":")
+        return getattr(import_module(module), name)
+    points = entry_points("neartag.methods")
+    if kind in points:
+        return points[kind].load().model_class()
+    raise _unknown("kind", kind, METHODS)
+
+
+def encoder_class(kind: str) -> Any:
+    """Return the class of encoders of this kind; ModelError where there is none here."""
+    from neartag.encoders.registry import ENCODERS
+
+    return _find("kind of features", kind, ENCODERS.get, ENCODERS.names)
+
+
+def _find(what: str, kind: str, get: Callable[[str], Any], names: Callable[[], Iterable[str]]) -> Any:
+    try:
+        return get(kind)
+    except ParameterError:
+        raise _unknown(what, kind, names()) from None
+
+
+def _unknown(what: str, kind: str, names: Iterable[str]) -> ModelError:
+    known = ", ".join(sorted(names))
+    return ModelError(
+        f"the {what} {kind!r} is unknown to neartag {__version__} (it knows {known}): upgrade neartag, or install the "
+        "package that brings it"
+    )

@@ -1,0 +1,88 @@
+"""The lock of a folder: one writer at a time, of any thread and process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from neartag.core.errors import ModelError
+
+LOCK = ".lock"
+LOCK_TIMEOUT, LOCK_PAUSE = 60.0, 0.02  # seconds
+
+
+@contextmanager
+def lock(folder: str | os.PathLike[str], *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
+    """Keep every other writer out of a model folder, threads and processes alike.
+
+    A context manager. Readers need no lock: what they see is always whole.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder, which must exist.
+    timeout : float, default 60
+        For how many seconds to wait for another writer.
+
+    Raises
+    ------
+    ModelError
+        The folder cannot be locked, or somebody else still holds the lock after `timeout` seconds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from neartag import store
+    >>> with tempfile.TemporaryDirectory() as folder, store.lock(folder):
+    ...     pass  # nobody else writes to the folder here
+    """
+    deadline = time.monotonic() + timeout
+    try:
+        handle = (Path(folder) / LOCK).open("a+b")
+    except OSError as error:
+        raise ModelError(f"cannot lock the folder {folder}: {error}") from error
+    with handle:
+        while not _try_lock(handle):
+            if time.monotonic() >= deadline:
+                raise ModelError(f"{folder} is being written by someone else: try again when that has ended")
+            time.sleep(LOCK_PAUSE)
+        try:
+            yield
+        finally:
+            _unlock(handle)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: BinaryIO) -> bool:
+        handle.seek(0)
+        try:
+            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(handle: BinaryIO) -> None:
+        handle.seek(0)
+        msvcrt.locking(handle.fileno(), msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(handle: BinaryIO) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise ModelError(f"cannot lock {handle.name}: {error}; save to a local disk and copy from there") from error
+        return True
+
+    def _unlock(handle: BinaryIO) -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)

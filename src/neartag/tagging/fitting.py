@@ -1,0 +1,45 @@
+"""Fit, calibrate, and put together what a model folder holds: for TextTagger, `neartag train` and the demo alike."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from neartag.storage.bundle import StoredModel
+from neartag.tagging import calibration as calibrations
+from neartag.tagging.corpus import Corpus
+
+
+def fit_bundle(
+    corpus: Corpus, classifier: Any, encoder: Any = None, *, calibration: str | None = None, progress: Any = False
+) -> StoredModel:
+    """Fit a classifier to a corpus, calibrate its scores, and return what a model folder holds.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        What to learn from.
+    classifier : unfitted classifier
+        It is fitted here.
+    encoder : fitted encoder, optional
+        What made the rows of documents. None for a corpus of rows, whose scores are not calibrated.
+    calibration : "auto", "isotonic", "platt" or None
+        How scores become probabilities; None: not at all. A classifier that keeps no points out of training is not
+        calibrated either.
+    progress : bool or Progress
+        Whether to show progress.
+    """
+    if calibration is not None:
+        calibrations.check_kind(calibration)  # now, not after all the training
+    if encoder is None or calibration is None or not _can_hold_out(classifier):
+        classifier.fit(corpus.X, corpus.Y, progress=progress)
+        extras = {}
+    else:
+        classifier.fit(corpus.X, corpus.Y, progress=progress, held_out=True)
+        extras = calibrations.to_extras(calibrations.calibrate_held_out(classifier.held_out_, corpus.Y, calibration))
+    return StoredModel(classifier.model_, corpus.label_names, corpus.ids, encoder, {}, corpus.texts, extras)
+
+
+def _can_hold_out(classifier: Any) -> bool:
+    """Return whether `fit` can keep points out of training and tell how it answered them."""
+    return "held_out" in inspect.signature(classifier.fit).parameters
