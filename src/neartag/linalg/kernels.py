@@ -1,4 +1,4 @@
-"""The numba kernels of training, and nothing else; those of prediction are in `search_kernels`.
+"""The numba kernels of training, and nothing else; those of searches are in `search`.
 
 Each works on the rows start…stop, releases the GIL, is compiled once for the types named and
 kept in numba's cache on disk. Inputs are declared read-only so that memory-mapped models can be

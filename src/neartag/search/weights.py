@@ -10,8 +10,8 @@ from neartag.search import vote_kernels
 WEIGHTS = ("similarity", "uniform")
 
 Voters = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and shares of the vote (m, voters)
-# Sharpness where neighbours are found by features: cosines of raw text rows are low, so a milder slope than that of
-# embeddings serves.
+# Sharpness for neighbours by features. Cosines of text rows are low, so their weights fall less steeply than those of
+# embeddings.
 FEATURE_SHARPNESS = 10.0
 
 

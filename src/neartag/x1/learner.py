@@ -151,13 +151,9 @@ class Learner:
         if len(self.clusters) == 1:
             return self.clusters[0].find(X, distance, count, threads, exact=exact)[:2]
         routes = route(X, self.centroids, probes, threads, offset=self.centroid_offset)  # (m, probes)
-        m, probes = routes.shape
         if isinstance(X, SingleRow):
-            probed = [self.clusters[number].find(X, distance, count, 1, exact=exact) for number in routes[0]]
-            if probes == 1:
-                return probed[0][:2]
-            ids, near, lengths = (np.stack(each, axis=1) for each in zip(*probed, strict=True))
-            return _merge_probes(ids, near, lengths[..., None], count, 1)
+            return self._find_one(X, routes[0], distance, count, exact)
+        m, probes = routes.shape
         ids = np.full((m, probes, count), -1, np.int32)
         near = np.full((m, probes, count), -np.inf, np.float32)
         lengths = np.zeros((m, probes, 1), np.float32)
@@ -170,7 +166,18 @@ class Learner:
                     ids[rows, probe], near[rows, probe], lengths[rows, probe, 0] = found
         if probes == 1:
             return ids[:, 0], near[:, 0]
-        return _merge_probes(ids, near, lengths, count, threads)
+        reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
+        flat = (each.reshape(m, -1) for each in (ids, near, reach))
+        return _choose_by_reach(*flat, count, threads)
+
+    def _find_one(self, row: SingleRow, numbers: np.ndarray, distance: str, count: int, exact: bool) -> Neighbours:
+        """Return the same for one row, whose nearest clusters are given, without the machinery of a batch."""
+        found = [self.clusters[number].find(row, distance, count, 1, exact=exact) for number in numbers]
+        if len(found) == 1:
+            return found[0][:2]
+        ids, near = np.hstack([each[0] for each in found]), np.hstack([each[1] for each in found])
+        reach = np.hstack([each[1] * (each[2] or 1) for each in found])
+        return _choose_by_reach(ids, near, reach.astype(np.float32, copy=False), count, 1)
 
     def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Learner:
         """Return the learner with the points of its large clusters in cells."""
@@ -200,15 +207,12 @@ class Learner:
         return Learner(self.centroids, clusters)
 
 
-def _merge_probes(ids: np.ndarray, near: np.ndarray, lengths: np.ndarray, count: int, threads: int) -> Neighbours:
-    """Return the `count` best (m, count) of each row's neighbours (m, probes, count) by ‖V·x‖ · cosine."""
+def _choose_by_reach(ids: np.ndarray, near: np.ndarray, reach: np.ndarray, count: int, threads: int) -> Neighbours:
+    """Return the `count` neighbours of each row with the largest `reach`: training rows, and how near (m, count)."""
     m = len(ids)
-    reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
-    order = np.empty((m, count), np.int32)
-    best = np.empty((m, count), np.float32)
-    run_ranges(topk_kernels.row_top, m, threads, reach.reshape(m, -1), 0, order, best)
-    chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
-    return chosen, np.take_along_axis(near.reshape(m, -1), order, axis=1)
+    order, best = np.empty((m, count), np.int32), np.empty((m, count), np.float32)
+    run_ranges(topk_kernels.row_top, m, threads, reach, 0, order, best)
+    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(near, order, axis=1)
 
 
 def make_partition(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition:
