@@ -16,7 +16,8 @@ import pytest
 
 from cli_helpers import fail, invoke, start, succeed
 from neartag import __version__, presets, store
-from neartag.cli import options, output, references, train, usage
+from neartag.cli import options, output, references, train
+from neartag.core import usage
 from neartag.core.errors import ParameterError
 from neartag.data import formats, mapped, synthetic
 from neartag.tagging.explain import labels_of, votes

@@ -13,7 +13,6 @@ import pytest
 
 from cli_helpers import fail, succeed
 from experiment_helpers import of, record
-from neartag import comparators
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.progress import Progress
 from neartag.data import debian, synthetic
@@ -22,6 +21,7 @@ from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import read_records, write_record
 from neartag.experiments.runner import Experiment, Work
+from neartag.methods import registry
 
 
 class Toy(Experiment):
@@ -325,7 +325,7 @@ def test_one_set_stands_for_each_of_the_papers():
     assert datasets.small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
     assert "substitute" in datasets.title("eurlex4k-partial")
     assert datasets.title("synthetic-wikilshtc-10") == "synthetic, WikiLSHTC's shape, 1/10 of its size"
-    assert datasets.ordered(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
+    assert datasets.in_table_order(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
         "bibtex",
         "delicious",
         "debian",
@@ -362,7 +362,7 @@ def test_every_column_is_a_method_that_can_be_made():
         for data in ("bibtex", "eurlex4k-partial", "debian", "unheard-of"):
             settings = methods.preset(variant, data)
             method, changes = methods.VARIANTS.get(variant, (variant, {}))
-            known = {parameter.name for parameter in comparators.get(method).parameters}
+            known = {parameter.name for parameter in registry.get(method).parameters}
             assert settings.keys() <= known
             assert changes.items() <= settings.items()
         assert methods.title(variant)
@@ -371,7 +371,7 @@ def test_every_column_is_a_method_that_can_be_made():
 def test_a_measured_method_has_the_precision_of_its_labels(made):
     parts = datasets.make_split(made, 300, 1)
     found = methods.measure("knn", {"neighbours": 5}, parts, 0, Work(1))
-    classifier = comparators.get("knn").classifier()(neighbours=5, n_jobs=1).fit(parts.X, parts.Y)
+    classifier = registry.get("knn").estimator_class()(neighbours=5, n_jobs=1).fit(parts.X, parts.Y)
     labels, _ = classifier.predict_topk(parts.X_test, 1)
     truth = parts.Y_test.toarray()
     assert found["P@1"] == pytest.approx(100 * truth[np.arange(len(labels)), labels[:, 0]].mean(), abs=1e-4)

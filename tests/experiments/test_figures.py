@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from neartag.comparators.fastxml import FastXMLClassifier
-from neartag.comparators.local_leml import LocalLEMLClassifier
+from neartag.comparators.fastxml.classifier import FastXMLClassifier
+from neartag.comparators.local_leml.classifier import LocalLEMLClassifier
 from neartag.data import synthetic
 from neartag.experiments import claims, figure1a, figure1b, figure1c, figure2, learners
 from neartag.experiments.claims.checks import CLAIMS

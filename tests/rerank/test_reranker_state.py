@@ -32,8 +32,8 @@ def is_mapped(array):
 
 def test_what_is_large_is_mapped(tmp_path):
     store.save(fitted(), tmp_path / "model")
-    refinement = store.load(tmp_path / "model").model.refinement
-    for matrix in (refinement.means.postings, refinement.rankers.weights):
+    reranker = store.load(tmp_path / "model").model.reranker
+    for matrix in (reranker.centroids.postings, reranker.rankers.weights):
         assert is_mapped(matrix.data)
         assert is_mapped(matrix.indices)
         assert not matrix.data.flags.writeable
@@ -185,7 +185,7 @@ def test_more_candidates_than_labels_are_all_labels(state):
     settings, parts = copy.deepcopy(state)
     settings["refinement"]["size"] = 2**31 - 1
     model = X1Model.from_state(settings, parts)
-    assert model.refinement.size == 30
+    assert model.reranker.size == 30
     assert_well_formed(*model.predict_topk(problem().X_new, 5), 80, 5, 30)
 
 

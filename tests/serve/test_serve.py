@@ -499,7 +499,7 @@ def test_a_text_that_fails_harms_nobody_else(folder, monkeypatch):
 
 
 def test_a_model_that_has_no_voters(tmp_path, trained):
-    from neartag.comparators.knn import KNNClassifier
+    from neartag.comparators.knn.classifier import KNNClassifier
 
     texts, _, names = corpus()
     X = trained.stored.features.transform(texts)

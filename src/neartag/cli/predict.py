@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, Annotated
 
 import typer
 
@@ -15,9 +15,6 @@ from neartag.cli import output
 from neartag.cli.options import Jobs, Model, Quiet
 from neartag.cli.sources import Reading, with_reading
 from neartag.core.errors import ParameterError
-
-if TYPE_CHECKING:
-    from neartag.core.progress import Progress
 
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
@@ -56,6 +53,7 @@ def predict(
     """
     from neartag.cli.data import load_rows
     from neartag.linalg.validation import check_count
+    from neartag.methods.predict import predict_batches
     from neartag.storage import store
 
     check_count("-k", k)
@@ -68,21 +66,11 @@ def predict(
             rows = load_rows(source, stored, reading, plain_text=text)
         names = stored.label_names
         k = min(k, stored.model.n_labels)
-        for labels, shares in predicted(stored.model, rows, k, jobs, progress):
+        for labels, shares in predict_batches(stored.model, rows, k, jobs, progress):
             for ids, values in zip(labels.tolist(), shares.tolist(), strict=True):
                 answer = [(label, share) for label, share in zip(ids, values, strict=True) if label >= 0]
                 line = _json_line(answer, names) if as_json else _text_line(answer, names, scores)
                 stream.write((line + "\n").encode("utf-8", "backslashreplace"))
-
-
-def predicted(model: Any, rows: Any, k: int, n_jobs: int, progress: Progress) -> Iterator[tuple[Any, Any]]:
-    """Yield labels and scores of one batch of rows after another, as `predict_topk` gives them."""
-    with progress.start(rows.shape[0], "predicting"):
-        # The model's own batches, so that the answers are those of one call for all rows, to the last bit.
-        for first in range(0, rows.shape[0], model.batch_rows):
-            batch = rows[first : first + model.batch_rows]
-            yield model.predict_topk(batch, k, n_jobs=n_jobs)
-            progress.advance(batch.shape[0])
 
 
 def _text_line(answer: list[tuple[int, float]], names: list[str] | None, scores: bool) -> str:

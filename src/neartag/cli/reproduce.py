@@ -97,11 +97,11 @@ def split_names(text: str) -> list[str]:
 
 
 def _find_methods(text: str) -> tuple[str, ...] | None:
-    from neartag.comparators import METHODS
     from neartag.experiments.methods import VARIANTS
+    from neartag.methods.registry import METHODS
 
     chosen = tuple(name.lower() for name in split_names(text))
-    known = dict.fromkeys((*METHODS, *VARIANTS))
+    known = dict.fromkeys((*METHODS.names(), *VARIANTS))
     for name in chosen:
         if name not in known:
             raise ParameterError(f"--methods: there is no method {name!r}: choose among {', '.join(known)}")

@@ -47,7 +47,7 @@ def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, a
             print(output.json_line({"text": text, "labels": [each._asdict() for each in tags]}))
             continue
         if len(given) > 1:
-            print(("\n" if number else "") + output.shortened(text))
+            print(("\n" if number else "") + output.shorten(text))
         _show_tags(tags)
 
 
@@ -79,8 +79,8 @@ def explain(
             words = ", ".join(output.visible(word.word) for word in voter.words) or "no word in common"
             print(f"  {100 * voter.share:4.1f}% of the votes  {output.visible(voter.id)}: {words}")
             if voter.text:
-                print(f"        {output.shortened(voter.text)}")
-            print(f"        labels: {output.shortened(', '.join(voter.labels))}")
+                print(f"        {output.shorten(voter.text)}")
+            print(f"        labels: {output.shorten(', '.join(voter.labels))}")
 
 
 def read_threshold(text: str | None) -> str | float | None:

@@ -54,7 +54,7 @@ class Clusters(Experiment):
         """Return a plot and a table of each data set."""
         own = results.select(self.name)
         blocks: list[Block] = []
-        for data in datasets.ordered(own.names("data")):
+        for data in datasets.in_table_order(own.names("data")):
             blocks += _report_data(own.select(data=data), data)
         return blocks
 

@@ -77,7 +77,7 @@ class Ensembles(Experiment):
         """Return plots of each data set against learners and against size, and P@1 in numbers."""
         own = results.select(self.name)
         blocks: list[Block] = []
-        for data in datasets.ordered(own.names("data")):
+        for data in datasets.in_table_order(own.names("data")):
             blocks += _report_data(own.select(data=data), data)
         return blocks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from neartag.comparators.fastxml import FastXMLModel
+from neartag.comparators.fastxml.classifier import FastXMLModel
 from neartag.experiments import datasets, methods
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Cell, Plan
@@ -35,10 +35,8 @@ def first_learners(model: Any, count: int) -> Any:
     if isinstance(model, FastXMLModel):
         trees = len(model.roots)
         nodes = int(model.roots[count]) if count < trees else len(model.child)
-        facts = replace(model.facts, settings={**model.settings, "trees": min(count, trees)})
-        return FastXMLModel(
-            facts, model.roots[:count], model.child[:nodes], model.weights[:nodes], model.shares[:nodes]
-        )
+        info = replace(model.info, settings={**model.settings, "trees": min(count, trees)})
+        return FastXMLModel(info, model.roots[:count], model.child[:nodes], model.weights[:nodes], model.shares[:nodes])
     return replace(model, learners=model.learners[:count])
 
 

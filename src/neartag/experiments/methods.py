@@ -6,12 +6,11 @@ import tempfile
 import time
 from typing import Any
 
-from neartag import comparators
 from neartag.core.errors import ParameterError
 from neartag.evaluation import metrics
 from neartag.experiments.datasets import Parts
 from neartag.experiments.runner import Work
-from neartag.methods import presets
+from neartag.methods import presets, registry
 from neartag.storage import store
 
 CUTS = (1, 3, 5)
@@ -39,7 +38,7 @@ TITLES = {"x1": "X1", "x1-preset": "X1, preset", "fastxml-1": "FastXML-1", "lpsr
 
 def title(variant: str) -> str:
     """Return the heading of a column."""
-    return TITLES.get(variant) or comparators.get(variant).title
+    return TITLES.get(variant) or registry.get(variant).title
 
 
 def preset(variant: str, data: str) -> dict[str, Any]:
@@ -68,7 +67,7 @@ def train(variant: str, settings: dict[str, Any], parts: Parts, seed: int, work:
     """Return a fitted classifier and what its training cost."""
     method, _ = VARIANTS.get(variant, (variant, {}))
     whole = {**resolve_clusters(settings, parts.X.shape[0]), "random_state": seed, "n_jobs": work.jobs}
-    classifier = comparators.get(method).classifier()(**whole)
+    classifier = registry.get(method).estimator_class()(**whole)
     wall, cpu = time.perf_counter(), time.process_time()
     with work.start(None, "training"):
         classifier.fit(parts.X, parts.Y, progress=work)

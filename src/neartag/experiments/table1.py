@@ -47,7 +47,7 @@ class LargeSets(Experiment):
         own = results.select(self.name)
         shown = [method for method in METHODS if any(cell.method == method for cell in own.records)]
         rows: list[list[str | Number]] = []
-        for data in datasets.ordered(cell.data for cell in own.records):
+        for data in datasets.in_table_order(cell.data for cell in own.records):
             for place, precision in enumerate(methods.PRECISIONS):
                 numbers = [_number(own.select(data=data, method=method), data, method, place) for method in shown]
                 rows.append([datasets.title(data), precision, *numbers])

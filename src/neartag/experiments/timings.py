@@ -123,7 +123,7 @@ def _points_searched(model: Any, X: Any) -> float:
 def _table(own: Results) -> Table:
     shown = [method for method in METHODS if method in own.names("method")]
     rows: list[list[Entry]] = []
-    for data in datasets.ordered(own.names("data")):
+    for data in datasets.in_table_order(own.names("data")):
         for name, (quantity, digits) in QUANTITIES.items():
             numbers = []
             for method in shown:

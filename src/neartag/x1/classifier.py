@@ -8,7 +8,7 @@ from typing import Any
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from neartag.core.estimator import LabelClassifier, describe, shown
+from neartag.core.estimator import LabelClassifier, choose_progress, describe_parameters
 from neartag.core.parameters import MACHINE
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
@@ -17,6 +17,7 @@ from neartag.linalg.validation import check_training
 from neartag.x1 import parameters
 from neartag.x1.kmeans import auto_partition
 from neartag.x1.learner import svp_steps
+from neartag.x1.method import METHOD
 from neartag.x1.model import X1Model
 from neartag.x1.regression import penalty_for
 from neartag.x1.schedule import Machine
@@ -130,7 +131,7 @@ class X1Classifier(LabelClassifier):
         settings["l2"] = penalty_for(rows, settings["l2"], settings["n_clusters"])
         machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])
         settings = {name: value for name, value in settings.items() if name not in MACHINE}
-        progress = shown(progress)
+        progress = choose_progress(progress)
         _warn_of_oddities(rows.shape[0], settings["n_clusters"], Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with single_threaded_blas():
@@ -142,27 +143,15 @@ class X1Classifier(LabelClassifier):
     def _fitted(self) -> X1Model:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
-        changes = parameters.checked({name: getattr(self, name) for name in PREDICTION})
+        changes = parameters.checked({name: getattr(self, name) for name in METHOD.prediction})
         # "auto" was settled in training.
         return self.model_.adjusted({name: value for name, value in changes.items() if value != "auto"})
 
 
-X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe(parameters.PARAMETERS)
+X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe_parameters(parameters.PARAMETERS)
 
 # Clusters of fewer points on average hold nobody to vote.
 FEW_POINTS = 10
-
-# What only prediction uses.
-PREDICTION = (
-    "n_probe",
-    "vote_neighbours",
-    "vote_search",
-    "vote_weight",
-    "vote_sharpness",
-    "feature_share",
-    "feature_search",
-    "threshold",
-)
 
 
 def _warn_of_oddities(n: int, clusters: int, Y: csr_matrix) -> None:

@@ -15,10 +15,8 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
-from neartag.linalg.rows import Rows, csr_arrays, dense
-from neartag.search import inverted_index_kernels as list_kernels
-from neartag.search.inverted_index import FeatureIndex
-from neartag.x1.later import ranked_later
+from neartag.linalg.rows import Rows, dense
+from neartag.rerank.new_labels import rank_new_labels
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.model import X1Model
 
@@ -34,13 +32,12 @@ def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
     n, m = model.n_points, rows.shape[0]
     members = np.arange(n, n + m)
     distance = model.settings.vote.distance
-    learners = [learner.joined_by(rows, members, distance, threads) for learner in model.learners]
-    old = csr_matrix((model.Y.data, model.Y.indices, model.Y.indptr), shape=(n, Y.shape[1]))
-    stacked = csr_matrix(sparse.vstack([old, Y.astype(np.float32)], format="csr"))
-    index = None if model.index is None else _longer(model.index, rows)
+    learners = [learner.add_points(rows, members, distance, threads) for learner in model.learners]
+    stacked = csr_matrix(sparse.vstack([csr.widen(model.Y, Y.shape[1]), Y.astype(np.float32)], format="csr"))
+    index = None if model.index is None else model.index.append(rows)
     added = np.concatenate([model.added, np.ones(m, bool)])
     more = replace(model, Y=stacked, learners=learners, index=index, frequency=_none(), added=added)
-    return ranked_later(more, Y.indices, threads)
+    return _rank_new_labels(more, Y.indices, threads)
 
 
 def forget(model: X1Model, gone: np.ndarray) -> X1Model:
@@ -48,19 +45,19 @@ def forget(model: X1Model, gone: np.ndarray) -> X1Model:
     kept = ~gone
     number = np.cumsum(kept, dtype=np.int32) - 1
     learners = [
-        Learner(learner.centroids, [_fewer(cluster, kept, number) for cluster in learner.clusters])
+        Learner(learner.centroids, [_keep_members(cluster, kept, number) for cluster in learner.clusters])
         for learner in model.learners
     ]
     fewer = replace(
         model,
         Y=model.Y[kept],
         learners=learners,
-        index=None if model.index is None else _shorter(model.index, kept, number),
+        index=None if model.index is None else model.index.keep(kept),
         frequency=_none(),
         added=model.added[kept],
         forgotten=model.forgotten + int((gone & ~model.added).sum()),
     )
-    return ranked_later(fewer, model.Y[gone].indices)
+    return _rank_new_labels(fewer, model.Y[gone].indices)
 
 
 @dataclass(frozen=True)
@@ -121,36 +118,22 @@ def reconstruction_error(model: X1Model, rows: np.ndarray, seed: int = 0) -> flo
     return wrong / whole if whole > 0 else None
 
 
-def _longer(index: FeatureIndex, rows: Rows) -> FeatureIndex:
-    """Return the index of the old rows with new ones after them."""
-    if not sparse.issparse(index.postings):
-        return FeatureIndex(np.vstack([index.postings, dense(rows)]))
-    (d, n), m = index.postings.shape, rows.shape[0]
-    new = csr_matrix(csr_matrix(rows).T.tocsr())  # (d, m)
-    old = csr_arrays(index.postings)
-    pointer = old[0] + new.indptr
-    pieces = np.empty(pointer[-1], np.float32), np.empty(pointer[-1], np.int32), pointer
-    list_kernels.append_columns(*old, *csr_arrays(new), n, *pieces)
-    return FeatureIndex(csr_matrix(pieces, shape=(d, n + m)))
+def _rank_new_labels(model: X1Model, changed: np.ndarray, threads: int = 1) -> X1Model:
+    """Return the model with rankers for those of the changed labels that training did not know."""
+    if model.reranker is None:
+        return model
+    rerank = model.settings.rerank
+    learned = model.Y, model.frequency, model.index, float(rerank.cost), rerank.min_weight
+    return replace(model, reranker=rank_new_labels(model.reranker, changed, *learned, threads))
 
 
-def _shorter(index: FeatureIndex, kept: np.ndarray, number: np.ndarray) -> FeatureIndex:
-    """Return the index without some rows."""
-    postings = index.postings
-    if not sparse.issparse(postings):
-        return FeatureIndex(np.ascontiguousarray(postings[kept]))
-    stays = kept[postings.indices]
-    pointer = csr.pointer(stays)[postings.indptr]
-    pieces = postings.data[stays], number[postings.indices[stays]], pointer
-    return FeatureIndex(csr_matrix(pieces, shape=(postings.shape[0], int(kept.sum()))))
-
-
-def _fewer(cluster: Cluster, kept: np.ndarray, number: np.ndarray) -> Cluster:
+def _keep_members(cluster: Cluster, kept: np.ndarray, number: np.ndarray) -> Cluster:
+    """Return the cluster with those members that are kept (n,), by their new numbers (n,)."""
     stays = kept[cluster.members]
     if stays.all() and np.array_equal(number[cluster.members], cluster.members):
         return cluster
     points = np.ascontiguousarray(cluster.points[stays])
-    cells = None if cluster.cells is None else cluster.cells.fewer(stays)
+    cells = None if cluster.cells is None else cluster.cells.keep(stays)
     return replace(cluster, members=number[cluster.members[stays]], points=points, cells=cells)
 
 
