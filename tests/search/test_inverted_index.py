@@ -138,7 +138,7 @@ def test_the_share_is_chosen_with_the_neighbours_that_will_vote(monkeypatch):
 def test_held_out_points_never_vote_even_where_a_cluster_has_none_but_them():
     data = problem()
     options = {**SMALL, "n_clusters": 40, "feature_share": 0.5, "feature_search": "near", "vote_neighbours": "auto"}
-    held = held_out.held_out_rows(data.X.shape[0], 0, few=True)
+    held = held_out.held_out_rows(data.X.shape[0], 0, to_rerank=True)
     with pytest.warns(UserWarning, match="fewer than"):
         model = X1Classifier(**options).fit(data.X, data.Y).model_
     rows = normalise(as_rows(data.X))
@@ -155,7 +155,7 @@ def test_a_quick_search_goes_everywhere():
 
 def test_a_long_search_goes_to_those_near_where_little_is_lost(monkeypatch):
     monkeypatch.setattr(training, "MOST_WORK", 0)
-    monkeypatch.setattr(training.refine, "NEARLY", 0.5)
+    monkeypatch.setattr(training.reranker, "NEARLY", 0.5)
     data = problem()
     model = small_model().fit(data.X, data.Y)
     assert model.model_.parameters["feature_search"] == "near"
@@ -164,13 +164,13 @@ def test_a_long_search_goes_to_those_near_where_little_is_lost(monkeypatch):
 
 def test_a_long_search_goes_everywhere_where_much_would_be_lost(monkeypatch):
     monkeypatch.setattr(training, "MOST_WORK", 0)
-    monkeypatch.setattr(training.refine, "NEARLY", 1.5)
+    monkeypatch.setattr(training.reranker, "NEARLY", 1.5)
     assert small_model().fit(problem().X, problem().Y).model_.parameters["feature_search"] == "all"
 
 
 def test_what_was_asked_for_is_not_chosen(monkeypatch):
     monkeypatch.setattr(training, "MOST_WORK", 0)
-    monkeypatch.setattr(training.refine, "NEARLY", 0.0)
+    monkeypatch.setattr(training.reranker, "NEARLY", 0.0)
     assert small_model(feature_search="all").fit(problem().X, problem().Y).model_.parameters["feature_search"] == "all"
 
 

@@ -44,9 +44,11 @@ from neartag.core.threads import single_threaded_blas
 from neartag.linalg.packing import require, within
 from neartag.linalg.products import matmul, matmul_rows
 from neartag.linalg.rows import Rows, compact, normalise, select_columns, used_columns
-from neartag.x1.kmeans import Partition, auto_partition, route
+from neartag.x1.ensemble import make_partitions
+from neartag.x1.kmeans import Partition, route
 from neartag.x1.learner import LARGEST_SHARE
-from neartag.x1.training import make_partitions
+from neartag.x1.resolve import partition_counts
+from neartag.x1.settings import ClusterSettings
 
 
 @dataclass
@@ -98,13 +100,14 @@ def clusterings(
     unit: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], threads: int
 ) -> list[Partition]:
     """Return the partitions of X1's learners, of which `seeds` are the seeds; a single one where it has one cluster."""
-    return make_partitions(unit, {**settings, "centroid_entries": None}, seeds, threads)
+    count, size, start = (settings[name] for name in ("n_clusters", "max_cluster_size", "cluster_start"))
+    return make_partitions(unit, ClusterSettings(count, max_size=size, start=start), seeds, threads)
 
 
 def settled(points: int, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings with the numbers of learners and clusters that X1 would choose."""
-    chosen = auto_partition(points, {**settings, "embedding_dim": "auto"})
-    return {**settings, **{name: chosen[name] for name in ("n_learners", "n_clusters")}}
+    learners, clusters = partition_counts(points, settings["n_learners"], settings["n_clusters"])
+    return {**settings, "n_learners": learners, "n_clusters": clusters}
 
 
 def train_cluster(

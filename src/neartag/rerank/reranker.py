@@ -19,7 +19,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges
-from neartag.linalg.rows import Rows, is_dense
+from neartag.linalg.rows import Rows
 from neartag.rerank import candidate_kernels, candidates, rankers
 from neartag.rerank import fusion_kernels as mixture_kernels
 from neartag.rerank.candidates import (
@@ -50,16 +50,6 @@ MOST_CANDIDATES = 250_000
 # Of the mixture's parts: what neighbours say. Not how frequent a label is: one that has just come is rare for another
 # reason than one that was rare in training.
 VOTES = [1, 2]
-# How votes are counted where that is left to us: what rankers add to depends little on it. Where features are dense
-# measurements, neighbours by features and by embedding are much the same.
-VOTERS, SHARE = 40, 0.3
-
-
-def resolve_auto(X: Rows, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of the votes that are "auto", settled."""
-    share = 0.0 if is_dense(X) else SHARE
-    ours = {"vote_neighbours": VOTERS, "vote_search": "cells", "feature_share": share}
-    return {name: value for name, value in ours.items() if settings[name] == "auto"}
 
 
 @dataclass

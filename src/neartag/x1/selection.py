@@ -18,6 +18,8 @@ from neartag.linalg.rows import Rows
 from neartag.rerank.candidates import Voters, no_voters
 from neartag.search.inverted_index import AMONG, merge_ids
 from neartag.x1.model import Lists, X1Model, combine_votes, first_columns
+from neartag.x1.resolve import held_out_count
+from neartag.x1.settings import X1Settings
 from neartag.x1.vote import vote
 
 # What is tried, in the order in which equals are preferred, and what is used where nothing can be told. Embeddings
@@ -26,26 +28,29 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "vote_neighbours": (20, 10, 40, 80),
     "feature_share": (0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
-# Points held out: this share, at most so many; with fewer than so few nothing can be told. Where much is learned from
-# them, so many are enough.
-PART, MOST, FEWEST, ENOUGH = 0.1, 2000, 50, 300
-# Up to so many points learners are trained again on all of them.
-SMALL = 20_000
 KS = (1, 3, 5)
 
 
-def auto_settings(settings: dict[str, Any]) -> list[str]:
+def auto_settings(settings: X1Settings) -> list[str]:
     """Return which of the settings chosen here are "auto"."""
-    return [name for name in CHOICES if settings[name] == "auto"]
+    return [name for name in CHOICES if settings.value(name) == "auto"]
 
 
-def held_out_rows(n: int, seed: int | None, *, few: bool = False) -> np.ndarray:
+def first_choices(settings: X1Settings) -> X1Settings:
+    """Return the settings to begin with: the first choice of each that is "auto"."""
+    first = {name: CHOICES[name][0] for name in auto_settings(settings)}
+    if settings.vote.feature_search == "auto":  # which the reranker may change
+        first["feature_search"] = "all"
+    return settings.replace(**first)
+
+
+def held_out_rows(n: int, seed: int | None, *, to_rerank: bool = False) -> np.ndarray:
     """Return which of n points to hold out, in rising order; none where they would be too few.
 
-    `few` holds out up to a quarter of a small set, where everything depends on having some.
+    More of a small set are held out `to_rerank`, where everything depends on having some.
     """
-    count = min(MOST, max(int(PART * n), min(ENOUGH, n // 4) if few else 0))
-    if count < FEWEST:
+    count = held_out_count(n, to_rerank=to_rerank)
+    if not count:
         return np.empty(0, np.int64)
     return np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
 
