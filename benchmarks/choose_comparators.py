@@ -9,22 +9,17 @@ over folds). What prediction alone uses is tried without training again.
 from __future__ import annotations
 
 import argparse
-import itertools
 import time
 
 import numpy as np
 from choose_presets import folds, training_data
 from grids import GRIDS
 
-from neartag import comparators
+from neartag.methods import registry
+from neartag.methods.search_space import combinations
 from neartag.metrics import evaluate
 
 DATA = ["bibtex", "delicious", "mediamill-rand", "eurlex4k-partial"]
-
-
-def every(grid: dict) -> list[dict]:
-    """Return each combination of a grid's values."""
-    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def search(method: str, name: str, seed: int, count: int, points: int) -> list[tuple[dict, list[float]]]:
@@ -36,11 +31,11 @@ def search(method: str, name: str, seed: int, count: int, points: int) -> list[t
     training, prediction = GRIDS[method].get(name, GRIDS[method].get("", ({}, {})))
     found: dict[tuple, list] = {}
     for train, held in folds(groups, count, seed):
-        for settings in every(training):
+        for settings in combinations(training):
             start = time.process_time()
-            classifier = comparators.get(method).classifier()(**settings).fit(X[train], Y[train])
+            classifier = registry.get(method).estimator_class()(**settings).fit(X[train], Y[train])
             seconds = time.process_time() - start
-            for changes in every(prediction):
+            for changes in combinations(prediction):
                 labels, _ = classifier.set_params(**changes).predict_topk(X[held], 5)
                 scores = evaluate(labels, Y[held])
                 key = tuple({**settings, **changes}.items())

@@ -13,7 +13,7 @@ import argparse
 import choose_presets
 
 PLAIN = {"feature_share": [0.0]}
-choose_presets.GRIDS = {
+GRIDS = {
     "bibtex": (
         {"svp_neighbours": [100, 200, 300, 400], "l2": [1.0, 2.0, 3.0]},
         {"vote_neighbours": [10, 15, 20, 30, 50], "vote_sharpness": [5.0, 10.0, 20.0], **PLAIN},
@@ -34,9 +34,9 @@ choose_presets.GRIDS = {
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=list(choose_presets.GRIDS))
+    parser.add_argument("names", nargs="*", default=list(GRIDS))
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--folds", type=int, default=3)
     arguments = parser.parse_args()
     for each in arguments.names:
-        choose_presets.search(each, arguments.seed, arguments.folds)
+        choose_presets.search(each, arguments.seed, arguments.folds, GRIDS)

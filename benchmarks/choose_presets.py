@@ -9,13 +9,13 @@ What prediction alone uses (neighbours that vote, their sharpness) is searched w
 from __future__ import annotations
 
 import argparse
-import itertools
 import time
 
 import numpy as np
 
 from neartag.data import debian, registry
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.methods.search_space import combinations
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 
@@ -63,9 +63,9 @@ def folds(groups: np.ndarray, count: int, seed: int):
         yield np.flatnonzero(~held[groups]), np.flatnonzero(held[groups])
 
 
-def search(name: str, seed: int, count: int) -> None:
+def search(name: str, seed: int, count: int, grids: dict[str, tuple[dict, dict]] = GRIDS) -> None:
     X, Y, groups = training_data(name)
-    grid, votes = GRIDS[name]
+    grid, votes = grids[name]
     found: dict[tuple, list] = {}
     for train, held in folds(groups, count, seed):
         if name == "debian":
@@ -73,15 +73,13 @@ def search(name: str, seed: int, count: int) -> None:
             X_train, X_held = features.fit_transform([X[i] for i in train]), features.transform([X[i] for i in held])
         else:
             X_train, X_held = X[train], X[held]
-        for values in itertools.product(*grid.values()):
-            settings = dict(zip(grid, values, strict=True))
+        for settings in combinations(grid):
             start = time.process_time()
             classifier = X1Classifier(**{"n_learners": 1, "n_clusters": 1, "embedding_dim": 100, **settings}).fit(
                 X_train, Y[train]
             )
             seconds = time.process_time() - start
-            for choice in itertools.product(*votes.values()):
-                vote = dict(zip(votes, choice, strict=True))
+            for vote in combinations(votes):
                 labels, _ = classifier.set_params(**vote).predict_topk(X_held, 5)
                 scores = evaluate(labels, Y[held])
                 key = tuple({**settings, **vote}.items())

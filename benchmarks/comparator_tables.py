@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from neartag import comparators
-from neartag.core.memory import in_words
+from neartag.core.memory import format_bytes
 from neartag.data import registry
 from neartag.experiments.printed import TABLE_3
+from neartag.methods import registry as methods
 from neartag.metrics import paired_bootstrap
 
 CUTS = (1, 3, 5)
@@ -44,7 +44,7 @@ FASTXML_CPP = {"bibtex": (16.0, 64.41, 39.55, 28.89), "eurlex4k-partial": (28.0,
 def title(row: str) -> str:
     """Return a row's name for people."""
     special = {"fastxml-1": "FastXML-1", "lpsr-nb": "LPSR over naive Bayes"}
-    return special.get(row) or comparators.get(ROWS[row][0]).title
+    return special.get(row) or methods.get(ROWS[row][0]).title
 
 
 def figures(result: dict) -> list[float]:
@@ -117,7 +117,7 @@ def against_x1(name: str, results: dict, labels_file: Callable[[str, str], Path]
 
 def costs(result: dict) -> list[str]:
     """Return what a result cost: CPU seconds, milliseconds a point, model and memory."""
-    sizes = [in_words(result["model_bytes"]), in_words(result["peak_bytes"])]
+    sizes = [format_bytes(result["model_bytes"]), format_bytes(result["peak_bytes"])]
     return [f"{result['cpu']:.1f}", f"{result['ms_a_point']:.2f}", *sizes]
 
 

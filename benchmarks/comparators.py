@@ -23,9 +23,10 @@ import pages
 from comparator_tables import DATA, ROWS, WIDE, tables
 from run import machine
 
-from neartag import comparators, presets, store
+from neartag import presets, store
 from neartag.core.errors import NeartagError, ParameterError
 from neartag.data import registry
+from neartag.methods import registry as methods
 from neartag.metrics import evaluate
 
 LIMIT = 3600  # seconds for one method on one data set
@@ -49,7 +50,7 @@ def measure(row: str, name: str) -> dict:
     """Train and test one method on one data set; for a process of its own."""
     method, settings = settings_of(row, name)
     train, test = registry.load(name, "train"), registry.load(name, "test")
-    classifier = comparators.get(method).classifier()(**settings)
+    classifier = methods.get(method).estimator_class()(**settings)
     cpu, wall = time.process_time(), time.perf_counter()
     try:
         classifier.fit(train.X, train.Y)

@@ -31,7 +31,6 @@ from run import machine
 from neartag.data import debian
 
 SETTINGS = {"embedding_dim": 200}
-WARM_UP = 2.0  # seconds before anything is counted
 START, END = 120.0, 60.0  # seconds in which the server must be there, and be gone
 MB = 2**20
 
@@ -98,12 +97,14 @@ def _request(text: str, port: int) -> bytes:
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-async def measure(port: int, texts: list[str], connections: int, seconds: float, workers: list[int]) -> dict:
-    """Return what so many connections measured in so many seconds."""
+async def measure(
+    port: int, texts: list[str], connections: int, seconds: float, workers: list[int], *, warm_up: float
+) -> dict:
+    """Return what so many connections measured in so many seconds, after a warm-up that is not counted."""
     load, loop = Load(texts, port), asyncio.get_running_loop()
     for _ in range(connections):
         await loop.create_connection(lambda: Connection(load), "127.0.0.1", port)
-    await asyncio.sleep(WARM_UP)
+    await asyncio.sleep(warm_up)
     load.begin()
     begun, own, everybody, used = time.perf_counter(), time.process_time(), busy(), sum(map(cpu_seconds, workers))
     await asyncio.sleep(seconds)
@@ -217,7 +218,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict:
         workers = asyncio.run(worker_ids(port, arguments.workers))
         texts = [" ".join(words) for words in debian.load("test").words]
         before = [memory(process) for process in workers]
-        result = asyncio.run(measure(port, texts, arguments.connections, arguments.seconds, workers))
+        measured = measure(port, texts, arguments.connections, arguments.seconds, workers, warm_up=arguments.warm_up)
+        result = asyncio.run(measured)
         after = [memory(process) for process in workers]
     finally:
         server.send_signal(signal.SIGTERM)
@@ -235,6 +237,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict:
 def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--warm-up", type=float, default=2.0)
     parser.add_argument("--connections", type=int, default=50)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--model", type=Path)

@@ -11,8 +11,8 @@ import json
 import sys
 from pathlib import Path
 
-from neartag.cli import figure
-from neartag.cli.figure import Mark, Panel
+from neartag.evaluation.plots import Mark, Panel
+from neartag.evaluation.plots import draw as draw_panels
 
 HERE = Path(__file__).parent
 TRAINING = "train wall s"
@@ -60,7 +60,7 @@ def draw(rows: list[dict], folder: Path) -> None:
         return
     for file, (key, title) in FIGURES.items():
         panels = [panel([row for row in rows if row["data"] == place], key, title) for place in places]
-        figure.draw(panels, folder / file)
+        draw_panels(panels, folder / file)
 
 
 if __name__ == "__main__":

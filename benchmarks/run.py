@@ -18,11 +18,11 @@ from pathlib import Path
 import pages
 
 from neartag import presets
+from neartag.cli.references import plain_knn, plain_ridge
 from neartag.core.errors import DataError
 from neartag.core.threads import available_cores
 from neartag.data import debian, registry
 from neartag.encoders.tfidf import TfidfFeatures
-from neartag.evaluation.floors import knn_cosine, ridge
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 
@@ -78,15 +78,17 @@ def measure(name: str, repeat: int) -> list[dict]:
 def references(name: str, X, Y, X_test, Y_test) -> list[dict]:
     """Plain kNN, the best over k and both votes on the test part itself (in its favour), and ridge regression."""
     found = []
-    for (k, vote), labels in knn_cosine(X, Y, X_test, (5, 10, 20, 30, 50, 100, 200, 300), 5).items():
+    for (k, vote), labels in plain_knn(X, Y, X_test, (5, 10, 20, 30, 50, 100, 200, 300), 5).items():
         found.append({"method": f"cosine kNN, best of k: {k}, {vote}", **evaluate(labels, Y_test, Y_train=Y)})
     best = max(found, key=lambda row: row["P@1"])
     if name != "debian":
         return [best]
-    linear = ridge(X, Y, X_test, 5, [1.0, 3.0, 5.0])
     scored = [
-        {"method": f"ridge regression, best of λ: {l2:g}", **evaluate(labels, Y_test, Y_train=Y)}
-        for l2, labels in linear.items()
+        {
+            "method": f"ridge regression, best of λ: {l2:g}",
+            **evaluate(plain_ridge(X, Y, X_test, 5, l2), Y_test, Y_train=Y),
+        }
+        for l2 in (1.0, 3.0, 5.0)
     ]
     return [best, max(scored, key=lambda row: row["P@1"])]
 

@@ -22,7 +22,7 @@ from choose_presets import folds
 from run import machine
 from scipy.sparse import csr_matrix
 
-from neartag.comparators.knn import KNNClassifier
+from neartag.comparators.knn.classifier import KNNClassifier
 from neartag.data import debian, registry
 from neartag.data.documents import Document, documents
 from neartag.encoders.tfidf import TfidfFeatures

@@ -72,7 +72,7 @@ def expand_tag(tag: str) -> list[str]:
 
 
 def read_tags(field: str) -> list[str]:
-    """Return the sorted tags of a Tag field without those that only steer Debian's own work."""
+    """Return the sorted tags of a Tag field, without those that serve only Debian's own work."""
     tags = {tag for part in split_outside_braces(field) for tag in expand_tag(part)}
     return sorted(tag for tag in tags if not tag.endswith(":TODO") and not tag.startswith("special::"))
 
@@ -83,7 +83,7 @@ def read_words(name: str, summary: str) -> list[str]:
 
 
 def read_packages(lines: Iterable[str]) -> list[Package]:
-    """Return the tagged packages by name; of several entries of one name the first tagged one counts."""
+    """Return the tagged packages by name; if a name has several entries, the first tagged one counts."""
     packages: dict[str, Package] = {}
     for fields in paragraphs(lines):
         name = fields.get("Package", "")
@@ -96,23 +96,23 @@ def read_packages(lines: Iterable[str]) -> list[Package]:
     return [packages[name] for name in sorted(packages)]
 
 
-def drop_rare_tags(packages: list[Package], least: int = MIN_PACKAGES_PER_TAG) -> list[Package]:
-    """Return the packages without tags that fewer than `least` of them have, and without those left untagged."""
+def drop_rare_tags(packages: list[Package], minimum: int = MIN_PACKAGES_PER_TAG) -> list[Package]:
+    """Remove tags that fewer than `minimum` packages have, and packages that then have no tag."""
     counts = Counter(tag for package in packages for tag in package.tags)
     kept = [
-        Package(package.name, package.source, package.words, [tag for tag in package.tags if counts[tag] >= least])
+        Package(package.name, package.source, package.words, [tag for tag in package.tags if counts[tag] >= minimum])
         for package in packages
     ]
     return [package for package in kept if package.tags]
 
 
 def is_train(source: str) -> bool:
-    """Tell the part by the source package alone, so that packages built together stay together."""
+    """Return whether a package is for training; the source decides, so packages built together stay together."""
     return int(hashlib.sha256(source.encode()).hexdigest(), 16) % 100 < TRAIN_PERCENT
 
 
 def pack_part(packages: list[Package]) -> dict[str, str]:
-    """Return the columns of one part, a line a package; an empty source line means the package's own name.
+    """Return the columns of one part, one line per package; an empty source means the package's own name.
 
     Plain text columns compress as well as a vocabulary with delta-coded ids, and need no decoder.
     """
@@ -124,9 +124,9 @@ def pack_part(packages: list[Package]) -> dict[str, str]:
     }
 
 
-def build(lines: Iterable[str], release: str, least: int = MIN_PACKAGES_PER_TAG) -> dict[str, Any]:
-    """Return the whole corpus as it stands in the file."""
-    packages = drop_rare_tags(read_packages(lines), least)
+def build(lines: Iterable[str], release: str, minimum: int = MIN_PACKAGES_PER_TAG) -> dict[str, Any]:
+    """Return the whole corpus as the file holds it."""
+    packages = drop_rare_tags(read_packages(lines), minimum)
     train = [package for package in packages if is_train(package.source)]
     test = [package for package in packages if not is_train(package.source)]
     counts = {
@@ -147,7 +147,7 @@ def build(lines: Iterable[str], release: str, least: int = MIN_PACKAGES_PER_TAG)
 
 
 def compress(corpus: dict[str, Any]) -> bytes:
-    """Return the file's bytes; xz holds no date, so equal corpora give equal bytes."""
+    """Return the bytes of the file; xz keeps no date, so equal corpora give equal bytes."""
     text = json.dumps(corpus, separators=(",", ":"), sort_keys=True)
     return lzma.compress(text.encode("ascii"), preset=9 | lzma.PRESET_EXTREME)
 
@@ -164,7 +164,7 @@ def main() -> None:
     else:
         index = options.index.read_text(encoding="utf-8")
     release = options.release or Path("/etc/debian_version").read_text(encoding="utf-8").strip()
-    # Split at newlines only: str.splitlines would also cut at the odd separators that summaries may hold.
+    # Split at newlines only: str.splitlines would also split at rare separators that summaries may contain.
     corpus = build(index.split("\n"), release)
     content = compress(corpus)
     options.output.write_bytes(content)

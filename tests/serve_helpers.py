@@ -51,7 +51,7 @@ class Client:
             os.environ.pop("NEARTAG_TOKEN")
             if before is not None:
                 os.environ["NEARTAG_TOKEN"] = before
-        self.served = self.app.state.served
+        self.model = self.app.state.model
         self.loop = asyncio.new_event_loop()
 
     def run(self, work):
@@ -79,7 +79,7 @@ class Client:
         return self.run(all_of_them())
 
     def close(self):
-        self.app.state.server.close()
+        self.app.state.endpoints.close()
         self.loop.close()
 
 

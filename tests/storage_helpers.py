@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from neartag.core.method import Method
 from plugin_helpers import write_distribution
 
 PARTS = 3
@@ -32,12 +33,7 @@ class Fake:
         return model
 
 
-class FakeMethod:
-    name = "fake"
-
-    @staticmethod
-    def model_class():
-        return Fake
+METHOD = Method("fake", "Fake", "a number", "nobody", estimator=Fake, model=Fake, parameters=())
 
 
 class FakeFeatures:
@@ -66,7 +62,7 @@ class FakeFeatures:
 
 def write_fakes(folder: Path) -> Path:
     """Write the package that registers the two; the folder returned must be on the search path, and this file's too."""
-    points = {"neartag.methods": {"fake": "storage_helpers:FakeMethod"}}
+    points = {"neartag.methods": {"fake": "storage_helpers:METHOD"}}
     return write_distribution(
         folder, "fakes", {**points, "neartag.encoders": {"words": "storage_helpers:FakeFeatures"}}
     )

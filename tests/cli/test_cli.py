@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,8 @@ import pytest
 
 from cli_helpers import fail, invoke, start, succeed
 from neartag import __version__, presets, store
-from neartag.cli import options, output, references, train, usage
+from neartag.cli import options, output, references, train
+from neartag.core import usage
 from neartag.core.errors import ParameterError
 from neartag.data import formats, mapped, synthetic
 from neartag.tagging.explain import labels_of, votes
@@ -26,7 +26,7 @@ from neartag.x1.parameters import DEFAULTS, PARAMETERS
 
 SMALL = ["--n-learners", "2", "--embedding-dim", "10", "--svp-neighbours", "20", "--n-jobs", "1"]
 SETTINGS = {"n_learners": 2, "embedding_dim": 10, "svp_neighbours": 20, "n_jobs": 1}
-HELP_CPU_SECONDS = 0.4
+HELP_MODULES = 300
 TEXTS = [
     ("bake bread with yeast and flour", ["baking", "bread"]),
     ("knead the dough for bread", ["bread"]),
@@ -88,7 +88,7 @@ class TestTrain:
 
     def test_data_that_take_much_of_the_memory_allowed_are_mapped(self, folder, tmp_path, monkeypatch):
         monkeypatch.setattr(mapped, "IN_MEMORY_SHARE", 1e-9)  # no option sets it: a model needs more than its data
-        monkeypatch.setattr(mapped.memory, "of_computer", lambda: None)
+        monkeypatch.setattr(mapped.memory, "total", lambda: None)
         arguments = ["train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite"]
         assert json.loads(succeed(*arguments, "--json"))["mapped_bytes"] == 0
         assert "mapped" not in succeed(*arguments)
@@ -381,21 +381,16 @@ class TestHelp:
     def test_version(self):
         assert succeed("--version") == f"neartag {__version__}\n"
 
-    def test_takes_little_cpu_and_loads_nothing_heavy(self):
-        resource = pytest.importorskip("resource")
+    def test_loads_nothing_heavy_and_few_modules(self):
         code = (
             "import sys\nfrom neartag.cli.main import run\ntry:\n    run()\nfinally:\n"
             "    heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'joblib'} & set(sys.modules)\n"
-            "    print(sorted(heavy), file=sys.stderr)"
+            "    print(sorted(heavy), len(sys.modules), file=sys.stderr)"
         )
-        times = []
-        for _ in range(5):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-            assert done.stderr == "[]\n"
-        assert statistics.median(times) < HELP_CPU_SECONDS
+        done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=True)
+        heavy, _, count = done.stderr.strip().rpartition(" ")
+        assert heavy == "[]"
+        assert int(count) < HELP_MODULES, "about 180 are loaded; numpy alone would add as many"
 
 
 class TestProcess:
@@ -449,7 +444,7 @@ class TestProcess:
         # In the midst of the work: Python drops an interrupt that comes while a library is being imported.
         assert "after" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        shown, told = process.communicate(timeout=60)
+        shown, told = process.communicate()
         # Python ends itself by the signal where that has hit a library in the midst of exec(); shells call both 130.
         assert process.returncode in (130, -signal.SIGINT)
         assert shown == ""

@@ -12,13 +12,16 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from contract import EXEMPT, NEW_TAGS, assert_well_formed, problem
-from neartag import comparators, presets, store
-from neartag.comparators import METHODS
-from neartag.comparators.model import best, dimension, prepared, to_unit_interval
-from neartag.comparators.presets import CHOSEN
+from neartag import presets, store
+from neartag.comparators.shared.model import dimension
+from neartag.comparators.shared.rows import prepare_rows
+from neartag.comparators.shared.scores import to_unit_interval, top_columns
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.memory import in_use
-from neartag.core.parameters import checked, defaults
+from neartag.core.parameters import check_settings, defaults
+from neartag.methods import registry
+
+METHODS = registry.METHODS.builtin()
 
 OTHERS = [name for name in METHODS if name != "x1"]
 # What makes a method quick on a few hundred points.
@@ -38,12 +41,13 @@ ROUNDED = [("wsabie", f"check_methods_{what}_invariance") for what in ("sample_o
 
 def made(name: str, **changes):
     """Return an unfitted classifier of a method, quick to train."""
-    return comparators.get(name).classifier()(**{**QUICK.get(name, {}), "n_jobs": 1, **changes})
+    return METHODS[name].estimator_class()(**{**QUICK.get(name, {}), "n_jobs": 1, **changes})
 
 
 def test_the_registry_is_light():
     code = (
-        "import sys, neartag.comparators, neartag.presets; print([n for n in ('numpy', 'sklearn') if n in sys.modules])"
+        "import sys, neartag.presets; from neartag.methods.registry import METHODS; METHODS.all(); "
+        "print([n for n in ('numpy', 'sklearn') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -51,13 +55,13 @@ def test_the_registry_is_light():
 
 def test_an_unknown_method_is_refused_by_name():
     with pytest.raises(ParameterError, match=r"'lmel'.*\bleml\b"):
-        comparators.get("lmel")
+        registry.get("lmel")
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_constructor_is_the_table(name):
-    method = comparators.get(name)
-    estimator = method.classifier()
+    method = METHODS[name]
+    estimator = method.estimator_class()
     signature = inspect.signature(estimator)
     assert {each.name: each.default for each in signature.parameters.values()} == defaults(method.parameters)
     assert estimator().get_params() == defaults(method.parameters)
@@ -68,8 +72,8 @@ def test_the_constructor_is_the_table(name):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_docstring_tells_the_reference_and_the_cost(name):
-    text = inspect.getmodule(comparators.get(name).classifier()).__doc__
-    assert comparators.get(name).reference.split(",")[0].split()[0] in text, "the first author"
+    text = METHODS[name].description
+    assert METHODS[name].reference.split(",")[0].split()[0] in text, "the first author"
     assert "Objective" in text
     assert "Cost" in text or "Complexity" in text
 
@@ -162,8 +166,8 @@ def test_no_training_point_has_a_label(name):
 
 @pytest.mark.parametrize("method", OTHERS)
 def test_presets_are_settings_that_the_method_has(method):
-    for name, settings in CHOSEN[method].items():
-        checked(settings, comparators.get(method).parameters, method)
+    for name, settings in METHODS[method].presets.items():
+        check_settings(settings, METHODS[method].parameters, method)
         assert presets.get(name, method) == settings
 
 
@@ -193,7 +197,7 @@ def test_dimensions_are_shares_below_one_and_numbers_from_one_on():
 
 def test_the_best_columns_of_sparse_and_dense_scores_are_the_same():
     scores = np.random.default_rng(0).integers(0, 4, (40, 12)).astype(np.float32)
-    dense, sparse = best(scores, 5, 1), best(csr_matrix(scores), 5, 1)
+    dense, sparse = top_columns(scores, 5, 1), top_columns(csr_matrix(scores), 5, 1)
     positive = dense[1] > 0
     assert np.array_equal(dense[0][positive], sparse[0][positive])
     order = np.argsort(-scores, axis=1, kind="stable")[:, :5]
@@ -202,9 +206,9 @@ def test_the_best_columns_of_sparse_and_dense_scores_are_the_same():
 
 def test_rows_are_scaled_and_given_a_constant():
     X = np.array([[3.0, 4.0], [0.0, 0.0]])
-    unit = prepared(X, {"row_scale": "unit", "bias": 2.0})
+    unit = prepare_rows(X, {"row_scale": "unit", "bias": 2.0})
     assert np.allclose(unit, [[0.6, 0.8, 2.0], [0.0, 0.0, 2.0]])
-    assert np.allclose(prepared(X, {"row_scale": "raw"}), X)
+    assert np.allclose(prepare_rows(X, {"row_scale": "raw"}), X)
 
 
 @pytest.mark.skipif(not NEW_TAGS, reason="before 1.6 scikit-learn's checks know no multi-label-only classifier")
@@ -212,7 +216,7 @@ def test_rows_are_scaled_and_given_a_constant():
 @parametrize_with_checks([made(name, **CHECKED.get(name, {})) for name in OTHERS])
 def test_scikit_learns_checks(estimator, check):
     name = getattr(check, "func", check).__name__
-    if name not in EXEMPT and (estimator.method, name) not in ROUNDED:
+    if name not in EXEMPT and (estimator.method.name, name) not in ROUNDED:
         check(estimator)
 
 

@@ -7,15 +7,15 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
-from neartag.comparators.base import Shape
-from neartag.comparators.cplst import (
+from neartag.comparators.cplst.classifier import (
     CPLSTClassifier,
     centred_products,
     conditional_directions,
     leading_eigenvectors,
     ridge_factor,
 )
-from neartag.comparators.model import to_unit_interval
+from neartag.comparators.shared.base import Shape
+from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.errors import ParameterError
 
 

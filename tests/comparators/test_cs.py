@@ -12,16 +12,11 @@ from scipy.sparse import csr_matrix
 
 from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
 from kernel_helpers import UNTOUCHED, frozen, quick, ranges, seeds
-from neartag.comparators import compressed_sensing_kernels as kernels
-from neartag.comparators.base import Shape
-from neartag.comparators.compressed_sensing import (
-    COSAMP_STEPS,
-    CompressedSensingClassifier,
-    decoded,
-    projection_count,
-    random_projections,
-)
-from neartag.comparators.model import to_unit_interval
+from neartag.comparators.cs import decoding_kernels as kernels
+from neartag.comparators.cs.classifier import CompressedSensingClassifier, projection_count, random_projections
+from neartag.comparators.cs.decoding import COSAMP_STEPS, Decoder
+from neartag.comparators.shared.base import Shape
+from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.errors import ParameterError
 
 DECODERS = ["omp", "cosamp"]
@@ -117,7 +112,7 @@ def test_sparse_vectors_are_recovered_from_projections_without_noise(decoder):
     Y = np.zeros((200, 300), np.float32)
     for row in Y:
         row[rng.choice(300, rng.integers(1, 7), replace=False)] = 1
-    ids, values = decoded(Y @ A.T, A, A.T @ A, 6, decoder)
+    ids, values = Decoder(A).decode(Y @ A.T, 6, decoder)
     found = np.zeros((200, 301))
     np.put_along_axis(found, ids.astype(np.int64), values, axis=1)  # −1, where fewer are found, is the column to spare
     assert np.abs(found[:, :300] - Y).max() < 1e-4
@@ -128,7 +123,7 @@ def test_sparse_vectors_are_recovered_from_projections_without_noise(decoder):
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_a_row_of_zeros_has_no_labels(decoder):
     A = random_projections(10, 15, 0)
-    ids, values = decoded(np.zeros((2, 10), np.float32), A, A.T @ A, 4, decoder)
+    ids, values = Decoder(A).decode(np.zeros((2, 10), np.float32), 4, decoder)
     assert (ids == -1).all()
     assert (values == 0).all()
 
@@ -138,7 +133,7 @@ def test_columns_that_depend_on_each_other_are_not_both_chosen(decoder):
     A = random_projections(6, 5, 0)
     A = np.ascontiguousarray(np.hstack([A, A]))  # each label twice
     Z = np.random.default_rng(1).standard_normal((20, 6)).astype(np.float32)
-    ids, values = decoded(Z, A, A.T @ A, 6, decoder)
+    ids, values = Decoder(A).decode(Z, 6, decoder)
     assert np.isfinite(values).all()
     for row in ids:
         given_labels = row[row >= 0] % 5
@@ -150,7 +145,7 @@ def test_columns_that_depend_on_each_other_are_not_both_chosen(decoder):
 def test_threads_decode_the_same(decoder):
     A = random_projections(30, 50, 0)
     Z = np.random.default_rng(1).standard_normal((500, 30)).astype(np.float32)
-    one, two = (decoded(Z, A, A.T @ A, 5, decoder, threads) for threads in (1, 2))
+    one, two = (Decoder(A).decode(Z, 5, decoder, threads) for threads in (1, 2))
     assert np.array_equal(one[0], two[0])
     assert np.array_equal(one[1], two[1])
 
@@ -188,10 +183,10 @@ def test_scores_are_the_decoded_regressions(decoder):
     model = CompressedSensingClassifier(sparsity=4, decoder=decoder, l2=2.0, bias=0.0, row_scale="raw", n_jobs=1)
     inside = model.fit(data.X, data.Y).model_
     X, A = data.X.toarray().astype(np.float64), inside.projections
-    Y = data.Y.toarray()[:, inside.facts.seen]
+    Y = data.Y.toarray()[:, inside.info.seen]
     weights = np.linalg.solve(X.T @ X + 2.0 * np.eye(150), X.T @ (Y @ A.T))
     assert np.abs(inside.weights - weights).max() < 1e-4
-    found = model.decision_function(data.X_new).toarray()[:, inside.facts.seen]
+    found = model.decision_function(data.X_new).toarray()[:, inside.info.seen]
     for row, z in enumerate(data.X_new @ inside.weights):
         support, coefficients = plain(decoder, z, A, 4)
         wanted = np.zeros(29)
@@ -227,7 +222,7 @@ def test_a_pickle_leaves_out_what_can_be_made_again():
     before = len(pickle.dumps(model))
     model.predict_topk(data.X_new, 5)
     assert len(pickle.dumps(model)) == before
-    assert "gram" in model.__dict__
+    assert "gram" in vars(model.decoder)
 
 
 def test_the_same_bytes_whatever_the_number_of_jobs():

@@ -16,10 +16,10 @@ from sklearn.linear_model import LogisticRegression
 from contract import ClassifierContract, problem
 from kernel_helpers import frozen, parts, quick, random_csr, random_labels, seeds
 from neartag import store
-from neartag.comparators import fastxml_kernels as kernels
-from neartag.comparators import l1_logistic_kernels
-from neartag.comparators.fastxml import FastXMLClassifier, FastXMLModel, discounts, normalisers
-from neartag.comparators.model import prepared
+from neartag.comparators.fastxml import logistic_kernels, ndcg_kernels
+from neartag.comparators.fastxml import tree_kernels as kernels
+from neartag.comparators.fastxml.classifier import FastXMLClassifier, FastXMLModel, discounts, normalisers
+from neartag.comparators.shared.rows import prepare_rows
 from neartag.core.errors import ModelError, ParameterError
 
 SCIKIT = tuple(int(number) for number in sklearn.__version__.split(".")[:2])
@@ -91,7 +91,7 @@ def test_points_are_parted_as_by_the_definition(seed, n, n_labels, with_offset):
     start = random.choice([-1, 1], n).astype(np.int8)
     sides, place = start.copy(), np.full(n_labels, -1, np.int32)
     y = frozen(Y.indptr.astype(np.int64), Y.indices.astype(np.int32), ideal, discounts(n_labels))
-    found = kernels.part_by_ndcg(y, points, 0.7, offset, place, sides)
+    found = ndcg_kernels.part_by_ndcg(y, points, 0.7, offset, place, sides)
     own = Y[points].toarray()
     seen = own.any(axis=0)  # labels of other points have no rank
     wanted, objective = plain_parts(own[:, seen], ideal[points], start, 0.7, offset)
@@ -137,7 +137,7 @@ def columns(X):
 def learned(X, sides, plus, minus, tolerance=1e-6, steps=500):
     weights, reach = np.empty(X.shape[1]), np.empty(len(X))
     random = np.array([1], np.uint64)
-    made = l1_logistic_kernels.l1_logistic(*columns(X), sides, plus, minus, tolerance, steps, weights, reach, random)
+    made = logistic_kernels.l1_logistic(columns(X), sides, (plus, minus), tolerance, steps, weights, reach, random)
     assert np.allclose(reach, X @ weights, atol=1e-5)
     return weights, made
 
@@ -196,7 +196,7 @@ def test_columns_left_out_have_no_weight_and_the_others_are_whole(seed, n, width
         *(np.empty(width + 1, np.int64), np.empty(X.nnz, np.uint32), np.empty(X.nnz, np.float32)),
     )
     indptr, indices, data = parts(X)
-    kept = kernels.gather_columns((indptr, indices.view(np.uint32), data), points, sides, plus, minus, room)
+    kept = kernels.gather_columns((indptr, indices.view(np.uint32), data), points, sides, (plus, minus), room)
     features = room[3][:kept]
     assert (np.diff(features) > 0).all()
     assert not room[2].any()
@@ -229,7 +229,7 @@ def walked(model, X, tree):
 
 def test_predictions_are_those_of_a_plain_walk(fitted):
     model = fitted.model_
-    X = prepared(problem().X_new, model.settings)
+    X = prepare_rows(problem().X_new, model.settings)
     leaves = np.array([walked(model, X, tree) for tree in range(12)])  # (trees, m)
     wanted = np.mean([model.shares[row].toarray() for row in leaves], axis=0)
     found = model.scores(X, 1)
@@ -240,8 +240,8 @@ def test_predictions_are_those_of_a_plain_walk(fitted):
 
 def test_leaves_hold_the_shares_of_the_training_points_that_come_to_them(fitted):
     model, data = fitted.model_, problem()
-    leaves = model.leaves(prepared(data.X, model.settings), 1)
-    seen = data.Y.toarray()[:, model.facts.seen]
+    leaves = model.leaves(prepare_rows(data.X, model.settings), 1)
+    seen = data.Y.toarray()[:, model.info.seen]
     for tree in range(12):
         last = model.roots[tree + 1] if tree < 11 else len(model.child)
         own = np.arange(model.roots[tree], last)
@@ -255,7 +255,7 @@ def test_leaves_hold_the_shares_of_the_training_points_that_come_to_them(fitted)
 def test_leaves_are_no_larger_than_told_unless_nothing_parts_them(max_leaf):
     data = problem()
     model = FastXMLClassifier(**{**SMALL, "trees": 3, "max_leaf": max_leaf, "log_loss_coefficient": 100.0})
-    leaves = model.fit(data.X, data.Y).model_.leaves(prepared(data.X, model.get_params()), 1)
+    leaves = model.fit(data.X, data.Y).model_.leaves(prepare_rows(data.X, model.get_params()), 1)
     sizes = np.concatenate([np.unique(column, return_counts=True)[1] for column in leaves.T])
     assert (sizes > max_leaf).mean() < 0.1
     assert max_leaf < 1000 or (sizes == 240).all()
@@ -353,11 +353,11 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_state_is_refused(fitted, damage):
-    facts, trees = fitted.model_.facts, {name: matrix.copy() for name, matrix in fitted.model_.state()["trees"].items()}
-    FastXMLModel.rebuilt(facts, {"trees": trees})
+    info, trees = fitted.model_.info, {name: matrix.copy() for name, matrix in fitted.model_.arrays()["trees"].items()}
+    FastXMLModel.from_arrays(info, {"trees": trees})
     DAMAGE[damage](trees)
     with pytest.raises(ValueError, match=r"\w"):
-        FastXMLModel.rebuilt(facts, {"trees": trees})
+        FastXMLModel.from_arrays(info, {"trees": trees})
 
 
 def test_a_damaged_folder_is_refused(fitted, tmp_path):

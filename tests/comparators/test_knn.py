@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contract import ClassifierContract, problem
-from neartag.comparators.knn import KNNClassifier
+from neartag.comparators.knn.classifier import KNNClassifier
 
 
 class TestContract(ClassifierContract):

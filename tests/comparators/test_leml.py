@@ -11,10 +11,18 @@ from scipy.sparse import csr_matrix
 
 from contract import ClassifierContract, problem
 from neartag import store
-from neartag.comparators import leml_steps
-from neartag.comparators.base import Shape
-from neartag.comparators.leml import LEMLClassifier, leml
-from neartag.comparators.leml_steps import Gradients, Spectral, balanced, label_step, start
+from neartag.comparators.leml.alternation import factorise
+from neartag.comparators.leml.classifier import LEMLClassifier
+from neartag.comparators.leml.steps import (
+    LARGEST_SIDE,
+    Gradients,
+    Spectral,
+    balance,
+    label_step,
+    problem_bytes,
+    start_labels,
+)
+from neartag.comparators.shared.base import Shape
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import as_rows, transpose
@@ -33,15 +41,17 @@ class TestContract(ClassifierContract):
         return LEMLClassifier(**{"n_jobs": 1, **changes})
 
 
+class ByGradients(LEMLClassifier):
+    """LEML that decomposes nothing."""
+
+    largest_side = 0
+
+
 class TestContractByGradients(ClassifierContract):
     """The same where X is too large to be decomposed."""
 
-    @pytest.fixture(autouse=True)
-    def _nothing_is_small(self, monkeypatch):
-        monkeypatch.setattr(leml_steps, "LARGEST_SIDE", 0)
-
     def make_model(self, **changes):
-        return LEMLClassifier(**{"n_jobs": 1, "max_iter": 4, "bias": 1.0, "rank": 12, **changes})
+        return ByGradients(**{"n_jobs": 1, "max_iter": 4, "bias": 1.0, "rank": 12, **changes})
 
 
 def matrices(n=90, d=40, labels=25, dense=False, seed=0):
@@ -130,7 +140,7 @@ def test_the_h_step_is_ridge_regression_and_its_objective_right(kind, shape):
 def test_balanced_factors_have_the_same_product_and_equal_diagonal_gram_matrices():
     W, H, _ = factors(40, 25, 5)
     H = H @ np.random.default_rng(4).normal(size=(5, 5))
-    found = balanced(W, H, 1)
+    found = balance(W, H, 1)
     assert np.abs(found.W @ found.H.T - W @ H.T).max() < 1e-10
     for gram in (found.W.T @ found.W, found.H.T @ found.H):
         assert np.abs(gram - np.diag(found.sizes)).max() < 1e-10
@@ -142,10 +152,10 @@ def test_balance_leaves_out_what_has_no_size():
     W, H, _ = factors(40, 25, 5)
     W[:, 4] = W[:, 3]
     H[:, 2] = 0
-    found = balanced(W, H, 1)
+    found = balance(W, H, 1)
     assert found.W.shape == (40, 3)
     assert np.abs(found.W @ found.H.T - W @ H.T).max() < 1e-10
-    nothing = balanced(np.zeros((4, 2)), np.zeros((3, 2)), 1)
+    nothing = balance(np.zeros((4, 2)), np.zeros((3, 2)), 1)
     assert nothing.W.shape == (4, 1)
     assert not nothing.W.any()
     assert not nothing.H.any()
@@ -153,19 +163,17 @@ def test_balance_leaves_out_what_has_no_size():
 
 def test_the_start_spans_the_labels_main_directions():
     _, Y, _, Y64 = matrices(300, 40, 25)
-    H = start(Y, transpose(Y), 6, np.random.default_rng(0), 1)
+    H = start_labels(Y, transpose(Y), 6, np.random.default_rng(0), 1)
     assert np.abs(H.T @ H - np.eye(6)).max() < 1e-4
     best = np.linalg.svd(Y64, compute_uv=False)[:6]
     assert np.linalg.norm(Y64 @ H) > 0.98 * np.linalg.norm(best)
 
 
-@pytest.mark.parametrize("gradients", [False, True])
+@pytest.mark.parametrize("largest_side", [LARGEST_SIDE, 0])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_objective_falls_and_is_that_of_the_factors(monkeypatch, gradients, shape):
-    if gradients:
-        monkeypatch.setattr(leml_steps, "LARGEST_SIDE", 0)
+def test_the_objective_falls_and_is_that_of_the_factors(largest_side, shape):
     rows, Y, X, Y64 = matrices(*shape)
-    found = leml(rows, Y, 6, 0.5, max_iter=12, cg_max_iter=5)
+    found = factorise(rows, Y, 6, 0.5, max_iter=12, cg_max_iter=5, largest_side=largest_side)
     assert len(found.history) == 12
     assert (np.diff(found.history) < 1e-6 * found.history[0]).all()
     assert found.history[-1] < found.history[0]
@@ -175,12 +183,10 @@ def test_the_objective_falls_and_is_that_of_the_factors(monkeypatch, gradients, 
     assert value > 0.97 * found.history[-1]
 
 
-@pytest.mark.parametrize("gradients", [False, True])
-def test_at_full_rank_it_is_regression_with_the_nuclear_norm(monkeypatch, gradients):
-    if gradients:
-        monkeypatch.setattr(leml_steps, "LARGEST_SIDE", 0)
+@pytest.mark.parametrize("largest_side", [LARGEST_SIDE, 0])
+def test_at_full_rank_it_is_regression_with_the_nuclear_norm(largest_side):
     rows, Y, X, Y64 = matrices(60, 15, 10)
-    found = leml(rows, Y, 10, 2.0, max_iter=300, cg_max_iter=60)
+    found = factorise(rows, Y, 10, 2.0, max_iter=300, cg_max_iter=60, largest_side=largest_side)
     Z = found.W.astype(np.float64) @ found.H.T
     # Optimality: Xᵀ(Y − XZ) / λ is a subgradient of the nuclear norm at Z, the same in Z's directions and small in all.
     gradient = X.T @ (Y64 - X @ Z) / 2.0
@@ -188,12 +194,10 @@ def test_at_full_rank_it_is_regression_with_the_nuclear_norm(monkeypatch, gradie
     assert np.sum(gradient * Z) == pytest.approx(np.linalg.norm(Z, "nuc"), rel=1e-2)
 
 
-@pytest.mark.parametrize("gradients", [False, True])
-def test_with_a_tiny_penalty_and_full_rank_it_is_least_squares(monkeypatch, gradients):
-    if gradients:
-        monkeypatch.setattr(leml_steps, "LARGEST_SIDE", 0)
+@pytest.mark.parametrize("largest_side", [LARGEST_SIDE, 0])
+def test_with_a_tiny_penalty_and_full_rank_it_is_least_squares(largest_side):
     rows, Y, X, Y64 = matrices(80, 12, 10)
-    found = leml(rows, Y, 10, 1e-5, max_iter=20, cg_max_iter=200)
+    found = factorise(rows, Y, 10, 1e-5, max_iter=20, cg_max_iter=200, largest_side=largest_side)
     wanted = np.linalg.lstsq(X, Y64, rcond=None)[0]
     assert np.abs(found.W @ found.H.T - wanted).max() < 2e-3 * np.abs(wanted).max()
 
@@ -204,28 +208,26 @@ def test_nearly_singular_features_are_regressed_on_in_double_precision():
     X = (base + 1e-3 * rng.normal(size=(400, 8))).astype(np.float32)  # all columns nearly alike
     weights = rng.normal(size=(8, 6)) * 1e3
     Y = csr_matrix((X @ weights > np.median(X @ weights, axis=0)).astype(np.float32))
-    found = leml(X, Y, 6, 1e-5, max_iter=10)
+    found = factorise(X, Y, 6, 1e-5, max_iter=10)
     X, Y = X.astype(np.float64), Y.toarray()
     wanted = np.linalg.lstsq(X, Y, rcond=None)[0]
     residual, best = np.linalg.norm(X @ found.W @ found.H.T - Y), np.linalg.norm(X @ wanted - Y)
     assert residual < 1.001 * best
 
 
-def test_both_ways_find_the_same_product(monkeypatch):
+def test_both_ways_find_the_same_product():
     rows, Y, _, _ = matrices()
-    exact = leml(rows, Y, 8, 1.0, max_iter=100)
-    monkeypatch.setattr(leml_steps, "LARGEST_SIDE", 0)
-    other = leml(rows, Y, 8, 1.0, max_iter=100, cg_max_iter=100)
+    exact = factorise(rows, Y, 8, 1.0, max_iter=100)
+    other = factorise(rows, Y, 8, 1.0, max_iter=100, cg_max_iter=100, largest_side=0)
     assert np.abs(exact.W @ exact.H.T - other.W @ other.H.T).max() < 0.02 * np.abs(exact.W @ exact.H.T).max()
 
 
-@pytest.mark.parametrize("side", [0, 2048])
-def test_the_same_bytes_whatever_the_number_of_threads(monkeypatch, side):
-    monkeypatch.setattr(leml_steps, "LARGEST_SIDE", side)
+@pytest.mark.parametrize("classifier", [ByGradients, LEMLClassifier])
+def test_the_same_bytes_whatever_the_number_of_threads(classifier):
     rng = np.random.default_rng(0)
     X = sparse.random(5000, 300, 0.03, "csr", np.float32, rng)
     Y = csr_matrix(sparse.random(5000, 90, 0.05, "csr", np.float32, rng) > 0)
-    one, two = (LEMLClassifier(n_jobs=jobs, rank=60, max_iter=2, cg_max_iter=4).fit(X, Y).model_ for jobs in (1, 2))
+    one, two = (classifier(n_jobs=jobs, rank=60, max_iter=2, cg_max_iter=4).fit(X, Y).model_ for jobs in (1, 2))
     assert one.W.tobytes() == two.W.tobytes()
     assert one.H.tobytes() == two.H.tobytes()
 
@@ -246,17 +248,17 @@ def test_never_an_array_of_points_by_labels():
     assert peak < 4 * n * labels / 8, f"{peak / 2**20:.0f} MB"
 
 
-@pytest.mark.parametrize("side", [0, 1024])
-def test_the_estimate_of_memory_is_near_what_is_used(monkeypatch, side):
+@pytest.mark.parametrize("classifier", [ByGradients, LEMLClassifier])
+def test_the_estimate_of_memory_is_near_what_is_used(classifier):
     rng = np.random.default_rng(0)
     X = sparse.random(10_000, 1000, 0.005, "csr", np.float32, rng)
     Y = csr_matrix((sparse.random(10_000, 1500, 0.001, "csr", np.float32, rng) > 0), dtype=np.float32)
-    monkeypatch.setattr(leml_steps, "LARGEST_SIDE", side)
     tracemalloc.start()
-    LEMLClassifier(rank=200, max_iter=1, cg_max_iter=2, n_jobs=1).fit(X, Y)
+    classifier(rank=200, max_iter=1, cg_max_iter=2, n_jobs=1).fit(X, Y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    estimate = leml_steps.problem_bytes(Shape(10_000, 1000, len(np.unique(Y.indices)), X.nnz, Y.nnz), 200, 1)
+    shape = Shape(10_000, 1000, len(np.unique(Y.indices)), X.nnz, Y.nnz)
+    estimate = problem_bytes(shape, 200, 1, classifier.largest_side)
     assert 0.7 * peak < estimate < 2 * peak, f"{estimate / 2**20:.0f} for {peak / 2**20:.0f} MB"
 
 
@@ -287,8 +289,8 @@ def test_a_stored_model_predicts_the_same(tmp_path):
 def test_a_damaged_state_is_refused(tmp_path, monkeypatch, damage):
     data = problem()
     model = LEMLClassifier(rank=10, bias=0.0, n_jobs=1).fit(data.X, data.Y).model_
-    state = {"factors": {**model.state()["factors"], **damage}}
-    monkeypatch.setattr(model, "state", lambda: state)
+    arrays = {"factors": {**model.arrays()["factors"], **damage}}
+    monkeypatch.setattr(model, "arrays", lambda: arrays)
     store.save(model, tmp_path / "model")
     with pytest.raises(ModelError):
         store.load(tmp_path / "model")

@@ -9,9 +9,17 @@ from scipy.sparse import csr_matrix
 
 from contract import ClassifierContract, problem
 from neartag import store
-from neartag.comparators.leml import LEMLClassifier, leml
-from neartag.comparators.local_leml import LocalLEMLClassifier, clusterings, settled, unit_rows
-from neartag.comparators.model import dimension, prepared, to_unit_interval
+from neartag.comparators.leml.alternation import factorise
+from neartag.comparators.leml.classifier import LEMLClassifier
+from neartag.comparators.local_leml.classifier import (
+    LocalLEMLClassifier,
+    make_clusterings,
+    resolve_partition,
+    unit_rows,
+)
+from neartag.comparators.shared.model import dimension
+from neartag.comparators.shared.rows import prepare_rows
+from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import normalise
@@ -51,9 +59,9 @@ def test_the_clusters_are_those_of_x1(settings, own):
     x1 = x1.set_params(vote_neighbours=5, n_jobs=1).fit(data.X, data.Y).model_
     model = LocalLEMLClassifier(**settings, **own, random_state=5, max_iter=1, n_jobs=1).fit(data.X, data.Y).model_
     assert len(model.learners) == len(x1.learners)
-    full = settled(240, {**model.settings, **{"n_learners": "auto", "n_clusters": "auto", **settings}})
+    full = resolve_partition(240, {**model.settings, **{"n_learners": "auto", "n_clusters": "auto", **settings}})
     seeds = np.random.SeedSequence(5).spawn(full["n_learners"])
-    found = clusterings(unit_rows(prepared(data.X, full), full), full, seeds, 1)
+    found = make_clusterings(unit_rows(prepare_rows(data.X, full), full), full, seeds, 1)
     for mine, partition, theirs in zip(model.learners, found, x1.learners, strict=True):
         assert mine.centroids.tobytes() == theirs.centroids.tobytes()
         assert len(mine.clusters) == len(theirs.clusters)
@@ -67,10 +75,10 @@ def test_the_clusters_are_those_of_x1(settings, own):
 def test_scores_are_the_mean_of_what_each_rows_cluster_learned(bias):
     data = problem()
     model = LocalLEMLClassifier(**SMALL, bias=bias, random_state=1).fit(data.X, data.Y).model_
-    facts = model.facts
-    X, X_new = (prepared(rows, facts.settings) for rows in (data.X, data.X_new))
-    Y = data.Y[:, facts.seen]
-    raw = np.zeros((80, len(facts.seen)))
+    info = model.info
+    X, X_new = (prepare_rows(rows, info.settings) for rows in (data.X, data.X_new))
+    Y = data.Y[:, info.seen]
+    raw = np.zeros((80, len(info.seen)))
     known = np.zeros(raw.shape, bool)
     for number, learner in enumerate(model.learners):
         seed = int(np.random.SeedSequence(1).spawn(2)[number].generate_state(1)[0])
@@ -81,7 +89,7 @@ def test_scores_are_the_mean_of_what_each_rows_cluster_learned(bias):
             # Over all features: those that no point of the cluster has get no weight.
             rank = dimension("auto", len(labels))
             with single_threaded_blas():
-                found = leml(points, Y[of_old == c][:, labels], rank, 1.0, max_iter=3, seed=seed + c)
+                found = factorise(points, Y[of_old == c][:, labels], rank, 1.0, max_iter=3, seed=seed + c)
             rows = np.flatnonzero(of_new == c)
             raw[np.ix_(rows, labels)] += X_new[rows] @ found.W @ found.H.T / 2
             known[np.ix_(rows, labels)] = True
@@ -193,8 +201,8 @@ def beyond(numbers):
 def test_a_damaged_state_is_refused(tmp_path, monkeypatch, name, change):
     data = problem()
     model = LocalLEMLClassifier(**{**SMALL, "n_clusters": 6, "bias": 0.0}).fit(data.X, data.Y).model_
-    state = damaged(model.state(), name, change)
-    monkeypatch.setattr(model, "state", lambda: state)
+    state = damaged(model.arrays(), name, change)
+    monkeypatch.setattr(model, "arrays", lambda: state)
     store.save(model, tmp_path / "model")
     with pytest.raises(ModelError):
         store.load(tmp_path / "model")
@@ -202,9 +210,9 @@ def test_a_damaged_state_is_refused(tmp_path, monkeypatch, name, change):
 
 def test_a_model_without_learners_or_with_one_missing_is_refused(tmp_path, monkeypatch):
     model = LocalLEMLClassifier(**SMALL).fit(problem().X, problem().Y).model_
-    whole = model.state()
+    whole = model.arrays()
     for number, state in enumerate([{}, {"learner-001": whole["learner-001"]}]):
-        monkeypatch.setattr(model, "state", lambda state=state: state)
+        monkeypatch.setattr(model, "arrays", lambda state=state: state)
         store.save(model, tmp_path / str(number))
         with pytest.raises(ModelError):
             store.load(tmp_path / str(number))

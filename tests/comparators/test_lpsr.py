@@ -10,16 +10,32 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
-from neartag.comparators import lpsr, lpsr_kernels, naive_bayes
-from neartag.comparators.label_assignment import Rankings, assign, hits_within, nearness_to_top, rankings, with_sum
-from neartag.comparators.lpsr import LPSRClassifier
+from neartag.comparators.lpsr import kernels, parts
+from neartag.comparators.lpsr.classifier import LPSRClassifier
+from neartag.comparators.lpsr.label_assignment import (
+    Rankings,
+    assign,
+    hits_within,
+    nearness_to_top,
+    project_to_sum,
+    rank_labels,
+)
+from neartag.comparators.lpsr.naive_bayes import fit_naive_bayes
 from neartag.core.errors import ParameterError
 from neartag.linalg.rows import csr_arrays, normalise
 from neartag.x1.kmeans import Partition, partition, route
 
+SMALL = {"partitions": 3, "labels_per_partition": 20, "n_jobs": 1}
+
 
 def made(**changes):
-    return LPSRClassifier(**{"partitions": 3, "labels_per_partition": 20, "n_jobs": 1, **changes})
+    return LPSRClassifier(**{**SMALL, **changes})
+
+
+class FewScores(LPSRClassifier):
+    """LPSR that assigns labels from a sample of the points, however few they are."""
+
+    max_scores = 500
 
 
 class TestContract(ClassifierContract):
@@ -45,7 +61,7 @@ def test_pattern_products_are_entries_of_the_product(features):
         matrix.sort_indices()
     pointer, labels, _ = csr_arrays(pattern)
     out = np.full(len(labels), np.nan, np.float32)
-    lpsr_kernels.pattern_products(*csr_arrays(rows), *csr_arrays(table), pointer, labels, 200, out, 0, 9)
+    kernels.pattern_products(csr_arrays(rows), csr_arrays(table), pointer, labels, 200, out, 0, 9)
     wanted = (rows @ table.T).toarray()[np.repeat(np.arange(9), np.diff(pointer)), labels]
     assert np.allclose(out, wanted, atol=1e-5)
     assert np.count_nonzero(wanted)
@@ -88,7 +104,7 @@ def test_the_gradient_is_that_of_the_objective(at):
     rng = np.random.default_rng(1)
     ranked, _, _ = random_rankings(rng)
     shares, gradient = rng.random(8), np.empty(8)
-    lpsr_kernels.assignment_gradient(ranked.pointer, ranked.order, ranked.hit, shares, at, 2.0, gradient)
+    kernels.assignment_gradient(ranked.pointer, ranked.order, ranked.hit, shares, at, 2.0, gradient)
     for label in range(8):
         step = 1e-5 * (np.arange(8) == label)
         slope = (objective(ranked, shares + step, at, 2.0) - objective(ranked, shares - step, at, 2.0)) / 2e-5
@@ -110,11 +126,11 @@ def test_hits_are_counted_among_the_best_of_those_chosen(at):
 def test_shares_with_a_sum_are_the_nearest():
     rng = np.random.default_rng(3)
     given = rng.normal(0.5, 1, 7)
-    found = with_sum(given, 3)
+    found = project_to_sum(given, 3)
     assert found.sum() == pytest.approx(3)
     assert ((found >= 0) & (found <= 1)).all()
     for _ in range(200):  # no other such numbers are nearer
-        other = with_sum(rng.normal(0.5, 1, 7), 3)
+        other = project_to_sum(rng.normal(0.5, 1, 7), 3)
         assert np.linalg.norm(found - given) <= np.linalg.norm(other - given) + 1e-9
 
 
@@ -142,13 +158,12 @@ def test_all_candidates_are_assigned_where_there_is_room():
 
 
 @pytest.mark.parametrize("block", [2**20, 40])
-def test_rankings_are_those_of_the_scores(monkeypatch, block):
-    monkeypatch.setattr("neartag.comparators.label_assignment.BLOCK_SCORES", block)
+def test_rankings_are_those_of_the_scores(block):
     data = problem()
-    scorer = naive_bayes.learn(data.X, data.Y, 0.1)
+    scorer = fit_naive_bayes(data.X, data.Y, 0.1)
     Y = data.Y[:50]
     candidates = np.unique(Y.indices)
-    found = rankings(data.X[:50], Y, scorer, candidates)
+    found = rank_labels(data.X[:50], Y, scorer, candidates, block)
     scores = scorer.of_labels(data.X[:50], candidates)
     for t in range(50):
         part = slice(found.pointer[t], found.pointer[t + 1])
@@ -169,7 +184,7 @@ def test_nearness_to_the_top_is_the_mean_of_one_by_rank():
 def test_equal_weights_leave_k_means_as_it_was():
     unit = normalise(problem().X)
     before = partition(unit, 3)
-    after = lpsr.weighted_k_means(unit, before, np.full(240, 0.5), 3, 1)
+    after = parts.reweigh_partition(unit, before, np.full(240, 0.5), 3, 1)
     changed = np.count_nonzero(after.assignment != before.assignment)
     assert changed <= 12  # it may not have settled to the last point
 
@@ -179,21 +194,21 @@ def test_heavy_points_draw_their_centroid():
     before = Partition(np.zeros((150, 2), np.float32), (np.arange(240) % 2).astype(np.int32))
     weights = np.ones(240)
     weights[[0, 1]] = 1e9
-    after = lpsr.weighted_k_means(unit, before, weights, 1, 1)
+    after = parts.reweigh_partition(unit, before, weights, 1, 1)
     assert np.abs(after.centroids - unit[:2].toarray().T).max() < 1e-5
     assert np.array_equal(after.assignment, route(unit, after.centroids)[:, 0])
 
 
 def test_points_that_are_ranked_well_weigh_more():
     data = problem()
-    scorer = naive_bayes.learn(data.X, data.Y, 0.1)
+    scorer = fit_naive_bayes(data.X, data.Y, 0.1)
     whole = Partition(np.zeros((150, 1), np.float32), np.zeros(240, np.int32))
-    weights = lpsr.weights_of_points(data.X, data.Y, whole, scorer, 1)
+    weights = parts.weigh_points(data.X, data.Y, whole, scorer, 1)
     scores = scorer.of_labels(data.X, np.arange(29))
     for t in range(0, 240, 10):
         rank = [1 + np.count_nonzero(scores[t] > scores[t, label]) for label in data.Y[[t]].indices]
         wanted = np.mean(1 / np.array(rank)) if rank else 0
-        assert weights[t] == pytest.approx(max(wanted, lpsr.LEAST_WEIGHT))
+        assert weights[t] == pytest.approx(max(wanted, parts.MIN_WEIGHT))
 
 
 # ---- the whole
@@ -208,7 +223,7 @@ def test_only_labels_of_the_nearest_parts_are_given(scorer, n_probe):
     scores = model.decision_function(data.X_new)
     assert (np.diff(model.assigned.indptr) <= 8).all()
     for row in range(80):
-        allowed = model.facts.seen[np.unique(model.assigned[near[row]].indices)]
+        allowed = model.info.seen[np.unique(model.assigned[near[row]].indices)]
         assert sorted(scores[[row]].indices) == sorted(allowed)
 
 
@@ -217,7 +232,7 @@ def test_a_parts_labels_occur_among_its_points():
     model = made(partitions=6, labels_per_partition=30).fit(data.X, data.Y).model_
     assignment = partition(normalise(data.X), 6, seed=0).assignment
     for part in range(model.assigned.shape[0]):
-        found = model.facts.seen[model.assigned[[part]].indices]
+        found = model.info.seen[model.assigned[[part]].indices]
         assert sorted(found) == sorted(np.unique(data.Y[assignment == part].indices))
 
 
@@ -230,21 +245,20 @@ def test_with_one_part_and_every_label_it_is_its_base_scorer(scorer):
         rows = csr_matrix(sparse.hstack([rows, np.ones((80, 1), np.float32)], format="csr"))
     base = model.scorer.of_labels(rows, np.arange(29))
     labels, _ = model.predict_topk(data.X_new, 29)
-    wanted = model.facts.seen[np.argsort(-base, axis=1, kind="stable")]
+    wanted = model.info.seen[np.argsort(-base, axis=1, kind="stable")]
     assert np.mean(labels == wanted) > 0.99  # labels of nearly the same score may change places
 
 
 def test_parts_with_many_scores_are_assigned_from_a_sample(monkeypatch):
     data = problem()
-    monkeypatch.setattr(lpsr, "MOST_SCORES", 500)
     seen = []
 
     def noted(rows, Y, scorer, candidates):
         seen.append(rows.shape[0] * len(candidates))
-        return rankings(rows, Y, scorer, candidates)
+        return rank_labels(rows, Y, scorer, candidates)
 
-    monkeypatch.setattr(lpsr, "rankings", noted)
-    model = made(labels_per_partition=10).fit(data.X, data.Y)
+    monkeypatch.setattr(parts, "rank_labels", noted)
+    model = FewScores(**{**SMALL, "labels_per_partition": 10}).fit(data.X, data.Y)
     assert seen
     assert max(seen) <= 500
     assert (np.diff(model.model_.assigned.indptr) == 10).all()
@@ -319,10 +333,9 @@ def test_what_needs_more_memory_than_allowed_is_refused(scorer):
         made(scorer=scorer, max_memory="1MB").fit(data.X, data.Y)
 
 
-def test_parts_may_be_sampled_without_a_seed(monkeypatch):
+def test_parts_may_be_sampled_without_a_seed():
     data = problem()
-    monkeypatch.setattr(lpsr, "MOST_SCORES", 500)
-    model = made(labels_per_partition=10, random_state=None).fit(data.X, data.Y)
+    model = FewScores(**{**SMALL, "labels_per_partition": 10}, random_state=None).fit(data.X, data.Y)
     assert (np.diff(model.model_.assigned.indptr) == 10).all()
 
 

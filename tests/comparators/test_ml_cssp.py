@@ -7,10 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
-from neartag.comparators import ml_cssp
-from neartag.comparators.base import Shape
-from neartag.comparators.ml_cssp import MLCSSPClassifier, draw, leverages, lift_from
-from neartag.comparators.model import to_unit_interval
+from neartag.comparators.ml_cssp.classifier import MLCSSPClassifier, draw, leverages, lift_from
+from neartag.comparators.shared.base import Shape
+from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.errors import ParameterError
 
 
@@ -33,9 +32,8 @@ def labels():
 
 @pytest.mark.parametrize("k", [1, 5, 14])
 @pytest.mark.parametrize("most_dense", [0, 4096], ids=["Lanczos", "dense"])
-def test_leverages_are_those_of_the_leading_singular_vectors(labels, k, most_dense, monkeypatch):
-    monkeypatch.setattr(ml_cssp, "MOST_DENSE", most_dense)
-    found = leverages(csr_matrix(labels), k, 0)
+def test_leverages_are_those_of_the_leading_singular_vectors(labels, k, most_dense):
+    found = leverages(csr_matrix(labels), k, 0, most_dense)
     _, _, right = np.linalg.svd(labels.astype(np.float64))
     assert np.abs(found - (right[:k] ** 2).sum(axis=0)).max() < 1e-8
     assert found.sum() == pytest.approx(k)
@@ -96,7 +94,7 @@ def test_with_all_columns_it_is_ridge_regression_of_the_labels():
 def test_scores_are_the_lifted_regressions_of_the_chosen_labels():
     data = problem()
     model = MLCSSPClassifier(columns=11, l2=2.0, bias=0.0, row_scale="raw", n_jobs=1).fit(data.X, data.Y)
-    X, seen = data.X.toarray().astype(np.float64), model.model_.facts.seen
+    X, seen = data.X.toarray().astype(np.float64), model.model_.info.seen
     chosen = model.model_.chosen
     assert len(chosen) == 11
     Y = data.Y.toarray()[:, seen]
@@ -116,13 +114,18 @@ def test_another_seed_chooses_other_labels_and_the_same_seed_the_same():
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("most_dense", [0, 4096], ids=["Lanczos", "dense"])
-def test_the_same_bytes_whatever_the_number_of_jobs(most_dense, monkeypatch):
-    monkeypatch.setattr(ml_cssp, "MOST_DENSE", most_dense)
+class ByLanczos(MLCSSPClassifier):
+    """ML-CSSP that never finds all eigenvectors at once."""
+
+    max_dense = 0
+
+
+@pytest.mark.parametrize("classifier", [ByLanczos, MLCSSPClassifier])
+def test_the_same_bytes_whatever_the_number_of_jobs(classifier):
     rng = np.random.default_rng(1)
     X = csr_matrix(rng.random((1500, 600)) * (rng.random((1500, 600)) < 0.05))
     Y = csr_matrix((rng.random((1500, 300)) < 0.02).astype(np.float32))
-    first, second = (MLCSSPClassifier(columns=100, n_jobs=jobs).fit(X, Y).model_ for jobs in (1, 2))
+    first, second = (classifier(columns=100, n_jobs=jobs).fit(X, Y).model_ for jobs in (1, 2))
     for name in ("weights", "lift", "chosen"):
         assert getattr(first, name).tobytes() == getattr(second, name).tobytes(), name
 

@@ -9,7 +9,8 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
 from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
-from neartag.comparators.one_vs_all import OneVsAllClassifier, learn
+from neartag.comparators.one_vs_all.classifier import OneVsAllClassifier
+from neartag.comparators.one_vs_all.machines import fit_machines
 from neartag.core.errors import ParameterError
 from neartag.core.progress import Progress
 from neartag.linalg.rows import normalise
@@ -55,7 +56,7 @@ def test_margins_are_those_of_linear_svc(row_scale, bias):
 
 def test_weights_make_the_gradient_vanish():
     data = problem()
-    machines = learn(data.X, data.Y, 0.3, 0.0, 1, Progress())
+    machines = fit_machines(data.X, data.Y, 0.3, 0.0, 1, Progress())
     X = data.X.toarray().astype(np.float64)
     signs = np.where(data.Y.toarray() > 0, 1.0, -1.0)  # (240, 30)
     W = machines.weights.toarray().astype(np.float64)  # (30, 150)
@@ -79,8 +80,8 @@ def test_a_label_that_every_point_has_comes_first():
 def test_small_weights_are_dropped_and_only_those():
     data = problem()
     X = normalise(data.X)
-    every = learn(X, data.Y, 1.0, 0.0, 1, Progress()).weights.toarray()
-    kept = learn(X, data.Y, 1.0, 0.05, 1, Progress()).weights.toarray()
+    every = fit_machines(X, data.Y, 1.0, 0.0, 1, Progress()).weights.toarray()
+    kept = fit_machines(X, data.Y, 1.0, 0.05, 1, Progress()).weights.toarray()
     assert np.array_equal(kept, np.where(np.abs(every) > 0.05, every, 0))
     assert 0 < np.count_nonzero(kept) < np.count_nonzero(every)
 
@@ -90,8 +91,8 @@ def test_which_weights_are_dropped_does_not_depend_on_the_unit_of_large_features
     data = problem()
     X = data.X.toarray() if dense else data.X
     X = X / np.float32(np.abs(data.X.data).max())
-    few, many = (learn(X * np.float32(scale), data.Y, 1e4 / scale**2, 0.5, 1, Progress()) for scale in (1, 1024))
-    every = learn(X, data.Y, 1e4, 0.0, 1, Progress()).weights.toarray()
+    few, many = (fit_machines(X * np.float32(scale), data.Y, 1e4 / scale**2, 0.5, 1, Progress()) for scale in (1, 1024))
+    every = fit_machines(X, data.Y, 1e4, 0.0, 1, Progress()).weights.toarray()
     largest = abs(X).max(axis=0)
     largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
     kept = every * largest  # what each weight adds to a margin at most

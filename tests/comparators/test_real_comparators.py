@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from neartag import comparators, presets
+from neartag import presets
 from neartag.data import registry
 from neartag.experiments.printed import TABLE_3
+from neartag.methods import registry as methods
 from neartag.metrics import evaluate
 
 # FastXML-1 and ML-CSSP vary much between splits; no number of neighbours reaches what is printed of kNN at 3 and 5.
@@ -22,7 +23,7 @@ def test_bibtex_is_as_good_as_printed(row, real_data):
     train, test = registry.load("bibtex", "train"), registry.load("bibtex", "test")
     method, changes = ("fastxml", {"trees": 1}) if row == "fastxml-1" else (row, {})
     settings = {**presets.get("bibtex", method), **changes}
-    classifier = comparators.get(method).classifier()(**settings).fit(train.X, train.Y)
+    classifier = methods.get(method).estimator_class()(**settings).fit(train.X, train.Y)
     found = evaluate(classifier.predict_topk(test.X, 5)[0], test.Y)
     short = [
         (k, found[f"P@{k}"], wanted)

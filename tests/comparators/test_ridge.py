@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from neartag.comparators.base import Shape
-from neartag.comparators.ridge import ridge, ridge_memory
+from neartag.comparators.shared.base import Shape
+from neartag.comparators.shared.ridge import ridge, ridge_memory
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])

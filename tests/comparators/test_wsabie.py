@@ -12,11 +12,14 @@ from scipy.sparse import csr_matrix
 from contract import ClassifierContract, problem
 from kernel_helpers import random_csr
 from neartag import store
-from neartag.comparators import wsabie, wsabie_kernels
-from neartag.comparators.base import seen_labels
-from neartag.comparators.model import Facts, prepared, to_unit_interval
-from neartag.comparators.parameters import TABLES
-from neartag.comparators.wsabie import WSABIEClassifier, WSABIEModel
+from neartag.comparators.shared.base import Shape
+from neartag.comparators.shared.model import FitInfo
+from neartag.comparators.shared.rows import prepare_rows, seen_labels
+from neartag.comparators.shared.scores import to_unit_interval
+from neartag.comparators.wsabie import METHOD
+from neartag.comparators.wsabie import kernels as wsabie_kernels
+from neartag.comparators.wsabie import training as wsabie
+from neartag.comparators.wsabie.classifier import WSABIEClassifier, WSABIEModel
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import defaults
 from neartag.linalg.random_kernels import draw_below
@@ -41,14 +44,15 @@ class TestContractOfRawRowsWithABias(ClassifierContract):
 
 
 def settings(**changes):
-    return {**defaults(TABLES["wsabie"]), **SMALL, **changes}
+    return {**defaults(METHOD.parameters), **SMALL, **changes}
 
 
 def training(**changes):
     """Return the contract's rows and labels as `_train` gets them, and the settings."""
     data, options = problem(), settings(**changes)
     frequency = np.bincount(data.Y.indices, minlength=30).astype(np.int64)
-    return prepared(data.X, options), seen_labels(data.Y, Facts(options, 150, 240, frequency)), options
+    info = FitInfo(options, 150, 240, frequency)
+    return prepare_rows(data.X, options), seen_labels(data.Y, info.seen, info.width), options
 
 
 # ---- the parts of a step
@@ -62,7 +66,7 @@ def test_rank_weights_are_harmonic_numbers(labels):
 
 def test_rows_too_long_are_shortened_and_no_others():
     rows = np.array([[3, 4], [0.3, 0.4], [0, 0]], np.float32)
-    assert np.allclose(wsabie.within(rows.copy(), 2.0), [[1.2, 1.6], [0.3, 0.4], [0, 0]])
+    assert np.allclose(wsabie.shorten_rows(rows.copy(), 2.0), [[1.2, 1.6], [0.3, 0.4], [0, 0]])
 
 
 class Plain:
@@ -119,32 +123,26 @@ def test_steps_are_those_of_a_plain_version(dense, adagrad, max_norm, max_draws)
     Y = csr_matrix(sparse.vstack([Y[:-1], np.ones((1, labels), np.float32)]))  # a point without wrong labels
     V = random.standard_normal((d, dim)).astype(np.float32) / 3
     W = random.standard_normal((labels, dim)).astype(np.float32) / 3
-    wsabie.within(V, max_norm)
-    wsabie.within(W, max_norm)
+    wsabie.shorten_rows(V, max_norm)
+    wsabie.shorten_rows(W, max_norm)
     squares = [np.zeros(count if adagrad else 0, np.float32) for count in (d, labels)]
     words = np.array([11], np.uint64)
     plain = Plain(V, W, squares, words)
     indptr, indices = Y.indptr.astype(np.int64), Y.indices.astype(np.int32)
     points = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
     order = random.permutation(len(points))
-    features = wsabie.pointers(X.toarray() if dense else X)
+    features = wsabie.kernel_rows(X.toarray() if dense else X)
     assert features[3] == dense
     first, last = 0.1, 0.05
     loss, share = wsabie_kernels.warp_steps(
-        *features,
-        points,
-        indptr,
-        indices,
+        features,
+        (points, indptr, indices),
         order,
         wsabie.rank_weights(labels),
-        max_draws,
-        margin,
-        max_norm,
-        first,
-        last,
-        V,
-        W,
-        *squares,
+        (max_draws, np.float32(margin), np.float32(max_norm)),
+        (np.float32(first), np.float32(last)),
+        (V, W),
+        tuple(squares),
         np.full(labels, -1, np.int32),
         words,
     )
@@ -169,7 +167,7 @@ def test_steps_are_those_of_a_plain_version(dense, adagrad, max_norm, max_draws)
 @pytest.mark.parametrize("steps", ["adagrad", "plain"])
 @pytest.mark.parametrize("max_norm", [0.5, 2.0])
 def test_no_vector_is_longer_than_allowed(steps, max_norm):
-    V, W, _ = wsabie.learn(*training(steps=steps, max_norm=max_norm))
+    V, W, _ = wsabie.fit_embedding(*training(steps=steps, max_norm=max_norm))
     longest = max(np.linalg.norm(matrix, axis=1).max() for matrix in (V, W))
     assert longest <= max_norm * (1 + 1e-5)
     assert longest > max_norm * 0.999, "the bound must have been met for this test to say anything"
@@ -177,7 +175,7 @@ def test_no_vector_is_longer_than_allowed(steps, max_norm):
 
 @pytest.mark.parametrize(("steps", "rate"), [("adagrad", 0.1), ("plain", 0.02)])
 def test_the_loss_falls(steps, rate):
-    _, _, losses = wsabie.learn(*training(steps=steps, learning_rate=rate))
+    _, _, losses = wsabie.fit_embedding(*training(steps=steps, learning_rate=rate))
     assert len(losses) == 15
     assert losses[-1] < 0.5 * losses[0]
     assert np.mean(losses[-3:]) < np.mean(losses[5:8]) < losses[0]
@@ -185,17 +183,16 @@ def test_the_loss_falls(steps, rate):
 
 def test_training_lifts_right_labels_above_wrong_ones():
     rows, Y, options = training()
-    V, W, _ = wsabie.learn(rows, Y, options)
+    V, W, _ = wsabie.fit_embedding(rows, Y, options)
     scores, right = rows.toarray() @ V @ W.T, Y.toarray() > 0
     ahead = [np.mean(row[own][:, None] > row[~own][None]) for row, own in zip(scores, right, strict=True) if own.any()]
     assert np.mean(ahead) > 0.9  # of pairs of a right and a wrong label; 0.5 by chance
 
 
-def test_how_pairs_are_cut_into_calls_changes_nothing_but_rounding(monkeypatch):
+def test_how_pairs_are_cut_into_calls_changes_nothing_but_rounding():
     rows, Y, options = training(epochs=3)
-    whole = wsabie.learn(rows, Y, options)
-    monkeypatch.setattr(wsabie, "PAIRS", 100)
-    cut = wsabie.learn(rows, Y, options)
+    whole = wsabie.fit_embedding(rows, Y, options)
+    cut = wsabie.fit_embedding(rows, Y, options, pairs_at_once=100)
     assert np.allclose(whole[0], cut[0], atol=1e-4)
     assert np.allclose(whole[2], cut[2], rtol=1e-4)
 
@@ -217,7 +214,7 @@ def test_features_too_large_are_named():
         WSABIEClassifier(**SMALL, row_scale="raw").fit(data.X.sign() * np.float32(-1e30), data.Y)
     for steps in ("plain", "adagrad"):  # at the largest allowed
         model = WSABIEClassifier(**SMALL, row_scale="raw", steps=steps, learning_rate=1e6, max_norm=1e6)
-        model.fit(data.X.sign() * np.float32(wsabie.LARGEST), data.Y)
+        model.fit(data.X.sign() * np.float32(wsabie.LARGEST_FEATURE), data.Y)
         assert np.isfinite(model.model_.V).all()
         assert np.isfinite(model.model_.W).all()
 
@@ -231,7 +228,7 @@ def test_the_memory_named_covers_what_is_kept():
     data = problem()
     fitted = WSABIEClassifier(**SMALL).fit(data.X, data.Y)
     model = fitted.model_
-    shape = wsabie.Shape(240, 150, 29, data.X.nnz, data.Y.nnz)
+    shape = Shape(240, 150, 29, data.X.nnz, data.Y.nnz)
     assert fitted._memory(shape, model.settings, 1) > model.V.nbytes + model.W.nbytes + model.Z.nbytes
 
 
@@ -244,11 +241,11 @@ def test_dot_ranking_is_a_dense_product():
     V, W, middle = (getattr(model.model_, name).astype(np.float64) for name in ("V", "W", "middle"))
     raw = data.X_new.toarray() @ V @ W.T  # (80, 29)
     wanted = np.zeros((80, 30))
-    wanted[:, model.model_.facts.seen] = to_unit_interval(raw, float(middle[0]))
+    wanted[:, model.model_.info.seen] = to_unit_interval(raw, float(middle[0]))
     assert np.allclose(model.decision_function(data.X_new).toarray(), wanted, atol=1e-5)
     at_least = model.predict(data.X_new).toarray() > 0
     clear = np.abs(raw - middle) > 1e-4
-    assert np.array_equal(at_least[:, model.model_.facts.seen][clear], (raw > middle)[clear])
+    assert np.array_equal(at_least[:, model.model_.info.seen][clear], (raw > middle)[clear])
 
 
 def test_training_points_get_as_many_labels_as_they_have_by_dot_products():
@@ -278,7 +275,7 @@ def test_a_point_without_features_gets_the_most_frequent_labels():
     data = problem()
     model = WSABIEClassifier(**SMALL).fit(data.X, data.Y)
     labels, _ = model.predict_topk(csr_matrix((1, 150), dtype=np.float32), 3)
-    assert labels[0].tolist() == model.model_.facts.seen[:3].tolist()
+    assert labels[0].tolist() == model.model_.info.seen[:3].tolist()
 
 
 def test_prediction_may_be_changed_after_training():
@@ -301,7 +298,7 @@ def test_a_stored_model_predicts_the_same(tmp_path):
     store.save(model.model_, tmp_path / "model")
     loaded = store.load(tmp_path / "model").model
     for changes in ({}, {"ranking": "dot"}):
-        before, after = (each.adjusted(changes).predict_topk(data.X_new, 5) for each in (model.model_, loaded))
+        before, after = (each.with_settings(changes).predict_topk(data.X_new, 5) for each in (model.model_, loaded))
         assert np.array_equal(before[0], after[0])
         assert np.array_equal(before[1], after[1])
 

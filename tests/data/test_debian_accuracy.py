@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from neartag import presets
+from neartag.cli.references import plain_knn, plain_ridge
 from neartag.data import debian
 from neartag.encoders.tfidf import TfidfFeatures
-from neartag.evaluation.floors import knn_cosine, ridge
 from neartag.metrics import precision_at
 from neartag.x1.classifier import X1Classifier
 
@@ -22,6 +22,6 @@ def test_precision_against_nearest_neighbours_and_ridge_regression():
     assert settings["n_learners"] <= 5
     reached = precision_at(X1Classifier(**settings).fit(X, Y).predict_topk(X_test, 1)[0], Y_test, 1)
     # Both references at their best on the test part itself, in their favour.
-    neighbours = knn_cosine(X, Y, X_test, (50, 100, 200, 300), 1).values()
+    neighbours = plain_knn(X, Y, X_test, (50, 100, 200, 300), 1).values()
     assert reached > 5 + max(precision_at(labels, Y_test, 1) for labels in neighbours)
-    assert reached > max(precision_at(labels, Y_test, 1) for labels in ridge(X, Y, X_test, 1, [3.0]).values()) - 4
+    assert reached > precision_at(plain_ridge(X, Y, X_test, 1, 3.0), Y_test, 1) - 4

@@ -188,7 +188,7 @@ def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path, ending, 
         reader = threading.Thread(target=lambda received=received: received.append(pipe.read_bytes()), daemon=True)
         reader.start()
         formats.write(toy(), target)
-        reader.join(timeout=60)
+        reader.join()
         assert unpack(received[0]) == (tmp_path / "plain.jsonl").read_bytes()
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert link.is_symlink()

@@ -106,7 +106,7 @@ class TestArrays:
 
 class TestLimit:
     def test_is_a_share_of_the_memory_there_is_or_allowed(self, monkeypatch):
-        monkeypatch.setattr(mapped.memory, "of_computer", lambda: 4000)
+        monkeypatch.setattr(mapped.memory, "total", lambda: 4000)
         assert mapped.spill_threshold() == 1000
         with mapped.memory_limit(400):
             assert mapped.spill_threshold() == 100
@@ -117,17 +117,8 @@ class TestLimit:
         assert mapped.spill_threshold() == 1000
 
     def test_is_none_where_nothing_is_known(self, monkeypatch):
-        monkeypatch.setattr(mapped.memory, "of_computer", lambda: None)
+        monkeypatch.setattr(mapped.memory, "total", lambda: None)
         assert mapped.spill_threshold() == sys.maxsize
-
-    @pytest.mark.skipif(not hasattr(os, "sysconf"), reason="this system does not tell")
-    def test_a_container_has_what_it_is_given(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(mapped.memory, "_CONTROL_GROUP", tmp_path / "absent")
-        whole = mapped.memory.of_computer()
-        for content, wanted in (("1048576\n", 2**20), ("max\n", whole), (f"{2**62}\n", whole)):
-            (tmp_path / "given").write_text(content)
-            monkeypatch.setattr(mapped.memory, "_CONTROL_GROUP", tmp_path / "given")
-            assert mapped.memory.of_computer() == wanted
 
 
 class TestReaders:

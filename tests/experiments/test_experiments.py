@@ -13,24 +13,15 @@ import pytest
 
 from cli_helpers import fail, succeed
 from experiment_helpers import of, record
-from neartag import comparators
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.progress import Progress
 from neartag.data import debian, synthetic
-from neartag.experiments import (
-    datasets,
-    details,
-    methods,
-    printed,
-    results,
-    runner,
-    table3,
-    table4,
-    timings,
-)
+from neartag.experiments import datasets, details, methods, printed, runner, table3, table4, timings
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.results import read_records, write_record
 from neartag.experiments.runner import Experiment, Work
+from neartag.methods import registry
 
 
 class Toy(Experiment):
@@ -59,15 +50,12 @@ class Toy(Experiment):
 
 
 @pytest.fixture
-def toy(monkeypatch):
-    made = Toy()
-    monkeypatch.setattr(runner, "NAMES", ("toy",))
-    monkeypatch.setattr(runner, "get", lambda name: made)
-    return made
+def toy():
+    return Toy()
 
 
-def run(folder, plan=None):
-    return runner.run(plan or Plan(), ("toy",), Path(folder), Progress())
+def run(toy, folder, plan=None):
+    return runner.run(plan or Plan(), ("toy",), Path(folder), Progress(), {"toy": toy})
 
 
 # Cells and results
@@ -133,27 +121,27 @@ def test_results_are_selected_by_what_cells_are():
 
 def test_records_are_read_back_as_they_were_written(tmp_path):
     one = record("t", "d", "m", 3, {"P@1": 1.5}, settings={"l2": 0.1}, versions={"python": "3"}, seconds=2.0)
-    results.keep(tmp_path, one)
-    assert results.kept(tmp_path) == {one.cell: one}
+    write_record(tmp_path, one)
+    assert read_records(tmp_path) == {one.cell: one}
     assert [path.name for path in (tmp_path / "t").iterdir()] == ["d_m_3.json"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"cell": 3}', "\x00"])
 def test_a_damaged_result_is_named(tmp_path, text):
-    results.keep(tmp_path, record("t", "d", "m", 3, {}))
+    write_record(tmp_path, record("t", "d", "m", 3, {}))
     (tmp_path / "t" / "d_m_3.json").write_text(text)
     with pytest.raises(DataError, match=r"d_m_3\.json"):
-        results.kept(tmp_path)
+        read_records(tmp_path)
 
 
 # The runner
 
 
 def test_what_is_measured_is_not_measured_again(toy, tmp_path):
-    found = run(tmp_path)
+    found = run(toy, tmp_path)
     assert found.numbers("P@1") == [0, 1, 4, 9]
     assert toy.ran == [0, 1, 2, 3]
-    again = run(tmp_path)
+    again = run(toy, tmp_path)
     assert toy.ran == [0, 1, 2, 3]
     assert again.numbers("P@1") == [0, 1, 4, 9]
     assert again[next(iter(again))]["list"] == [0, 1]
@@ -162,51 +150,51 @@ def test_what_is_measured_is_not_measured_again(toy, tmp_path):
 def test_an_interrupted_run_goes_on_where_it_was(toy, tmp_path):
     toy.wrong = {2: KeyboardInterrupt()}
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path)
+        run(toy, tmp_path)
     toy.wrong, toy.ran = {}, []
-    assert run(tmp_path).numbers("P@1") == [0, 1, 4, 9]
+    assert run(toy, tmp_path).numbers("P@1") == [0, 1, 4, 9]
     assert toy.ran == [2, 3]
 
 
 def test_a_failure_is_kept_with_its_reason_stops_nothing_and_is_tried_again(toy, tmp_path):
     toy.wrong = {1: ParameterError("too wide"), 2: ZeroDivisionError("a bug")}
-    found = run(tmp_path)
+    found = run(toy, tmp_path)
     assert found.numbers("P@1") == [0, 9]
     reasons = {cell.seed: reason for cell, reason in found.failed.items()}
     assert reasons[1] == "too wide"
     assert re.fullmatch(r"ZeroDivisionError in run, line \d+: a bug", reasons[2])
     assert [each.bug for each in found.records.values()] == [False, False, True, False]
     toy.wrong, toy.ran = {}, []
-    assert run(tmp_path).failed == {}
+    assert run(toy, tmp_path).failed == {}
     assert toy.ran == [1, 2]
 
 
 def test_results_of_other_settings_are_left_out_and_measured_again(toy, tmp_path):
-    run(tmp_path)
+    run(toy, tmp_path)
     toy.setting, toy.ran = 2, []
-    found = runner.valid(results.kept(tmp_path), Plan())
+    found = runner.current_results(read_records(tmp_path), Plan(), {"toy": toy})
     assert len(found) == 0
     assert found.outdated == 4
     assert "4 measurements" in details.introduction(found)[0].paragraphs[-1]
-    assert run(tmp_path).outdated == 0
+    assert run(toy, tmp_path).outdated == 0
     assert toy.ran == [0, 1, 2, 3]
 
 
 def test_quick_results_stand_beside_the_others(toy, tmp_path):
-    assert len(run(tmp_path)) == 4
-    assert len(run(tmp_path, Plan(quick=True))) == 2
-    assert len(run(tmp_path)) == 4
+    assert len(run(toy, tmp_path)) == 4
+    assert len(run(toy, tmp_path, Plan(quick=True))) == 2
+    assert len(run(toy, tmp_path)) == 4
     assert toy.ran == [0, 1, 2, 3, 0, 1]
 
 
-def test_each_place_has_a_figure_before_any_has_ten(monkeypatch):
+def test_each_place_has_a_figure_before_any_has_ten():
     plan = Plan(data=("bibtex", "delicious"), methods=("x1", "knn"))
-    cells = runner.pending(plan, ("table3",), {})
+    cells = runner.pending_cells(plan, [table3.EXPERIMENT], {})
     assert [cell.seed for cell in cells] == sorted(cell.seed for cell in cells)
     assert len(cells) == 2 * 3 * 10  # x1, x1-preset and knn
 
 
-def test_the_time_left_is_what_cells_like_these_took(toy):
+def test_the_time_left_is_what_cells_like_these_took():
     known = [record("t", "d", "m", 0, {}, seconds=30.0), record("t", "d", "slow", 0, {}, seconds=600.0)]
     fast, slow = Cell("t", "d", "m", 1), Cell("t", "d", "slow", 1)
     assert runner._time_left([fast, fast], known) == "about 60 s left"
@@ -260,16 +248,11 @@ def test_printed_tables_are_whole():
 # Data sets
 
 
-@pytest.fixture
-def made(monkeypatch):
-    """A made-up set under the name of EURLex, its parts larger and smaller than the paper's."""
+@pytest.fixture(scope="module")
+def made():
+    """The parts of a made-up set."""
     data = synthetic.make(500, 80, 12, 6, 2, seed=1)
-    monkeypatch.setattr(
-        datasets, "official", lambda name: Parts(data.X[:300], data.Y[:300], data.X[300:], data.Y[300:])
-    )
-    datasets.split.cache_clear()
-    yield data
-    datasets.split.cache_clear()
+    return Parts(data.X[:300], data.Y[:300], data.X[300:], data.Y[300:])
 
 
 def pooled(parts):
@@ -277,27 +260,33 @@ def pooled(parts):
 
 
 def test_the_first_split_is_the_sets_own_and_the_others_are_random(made):
-    own, first, other = (datasets.split("bibtex", seed) for seed in (0, 1, 2))
-    assert (made.X[:300] != own.X).nnz == 0
-    assert (own.Y_test != made.Y[300:]).nnz == 0
+    own, first, other = (datasets.make_split(made, 300, seed) for seed in (0, 1, 2))
+    assert (made.X != own.X).nnz == 0
+    assert (own.Y_test != made.Y_test).nnz == 0
     assert first.X.shape == other.X.shape == own.X.shape
     assert (first.X != other.X).nnz > 0
     assert pooled(own) == pooled(first) == pooled(other)
-    again = datasets.split.__wrapped__("bibtex", 1)
+    again = datasets.make_split(made, 300, 1)
     assert (again.X != first.X).nnz == 0
 
 
-def test_splits_have_the_papers_sizes_where_the_points_are_the_papers(made, monkeypatch):
-    monkeypatch.setitem(datasets.TABLE_2, "EURLex", replace(datasets.TABLE_2["EURLex"], train=450, test=50))
-    assert datasets.split("eurlex", 0).X.shape[0] == 450
-    assert datasets.split("eurlex", 1).X_test.shape[0] == 50
-    assert datasets.split("eurlex4k-partial", 1).X.shape[0] == 450
-    assert datasets.split("bibtex", 1).X.shape[0] == 300
+def test_splits_have_the_papers_sizes_where_the_points_are_the_papers(made):
+    sizes = replace(printed.TABLE_2["EURLex"], train=450, test=50)
+    assert datasets.train_size(made, sizes) == 450
+    assert datasets.train_size(made, printed.TABLE_2["BibTeX"]) == 300, "the paper's has other points"
+    assert datasets.train_size(made, None) == 300
+    for seed in (0, 1):
+        parts = datasets.make_split(made, 450, seed)
+        assert (parts.X.shape[0], parts.Y.shape[0], parts.X_test.shape[0]) == (450, 450, 50)
+        assert pooled(parts) == pooled(made)
+    for name in ("eurlex", "eurlex4k-partial"):
+        assert datasets.printed_sizes(name) is printed.TABLE_2["EURLex"]
+    assert datasets.printed_sizes("debian") is None
 
 
 def test_splits_of_the_embedded_corpus_keep_packages_of_a_source_together():
-    _, labels, sources, count = datasets._corpus()
-    train, test = datasets._by_source(sources, count, np.random.default_rng(0))
+    _, labels, sources, count = datasets._read_corpus()
+    train, test = datasets._split_by_source(sources, count, np.random.default_rng(0))
     assert not set(sources[train]) & set(sources[test])
     assert len(train) + len(test) == labels.shape[0]
     assert count <= len(train) < count + 100
@@ -336,7 +325,7 @@ def test_one_set_stands_for_each_of_the_papers():
     assert datasets.small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
     assert "substitute" in datasets.title("eurlex4k-partial")
     assert datasets.title("synthetic-wikilshtc-10") == "synthetic, WikiLSHTC's shape, 1/10 of its size"
-    assert datasets.ordered(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
+    assert datasets.in_table_order(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
         "bibtex",
         "delicious",
         "debian",
@@ -363,9 +352,9 @@ def test_x1_has_the_papers_settings():
     large = methods.paper_settings("yso-finna-en-100k", large=True)
     assert (large["n_learners"], large["embedding_dim"]) == (15, 50)
     assert not large.get("refine")
-    assert methods.resolved(large, 99003)["n_clusters"] == 16
-    assert methods.resolved(large, 3000)["n_clusters"] == 2
-    assert methods.resolved(small, 99003) == small
+    assert methods.resolve_clusters(large, 99003)["n_clusters"] == 16
+    assert methods.resolve_clusters(large, 3000)["n_clusters"] == 2
+    assert methods.resolve_clusters(small, 99003) == small
 
 
 def test_every_column_is_a_method_that_can_be_made():
@@ -373,16 +362,16 @@ def test_every_column_is_a_method_that_can_be_made():
         for data in ("bibtex", "eurlex4k-partial", "debian", "unheard-of"):
             settings = methods.preset(variant, data)
             method, changes = methods.VARIANTS.get(variant, (variant, {}))
-            known = {parameter.name for parameter in comparators.get(method).parameters}
+            known = {parameter.name for parameter in registry.get(method).parameters}
             assert settings.keys() <= known
             assert changes.items() <= settings.items()
         assert methods.title(variant)
 
 
 def test_a_measured_method_has_the_precision_of_its_labels(made):
-    parts = datasets.split("bibtex", 1)
+    parts = datasets.make_split(made, 300, 1)
     found = methods.measure("knn", {"neighbours": 5}, parts, 0, Work(1))
-    classifier = comparators.get("knn").classifier()(neighbours=5, n_jobs=1).fit(parts.X, parts.Y)
+    classifier = registry.get("knn").estimator_class()(neighbours=5, n_jobs=1).fit(parts.X, parts.Y)
     labels, _ = classifier.predict_topk(parts.X_test, 1)
     truth = parts.Y_test.toarray()
     assert found["P@1"] == pytest.approx(100 * truth[np.arange(len(labels)), labels[:, 0]].mean(), abs=1e-4)
@@ -510,7 +499,7 @@ def test_the_command_names_what_it_does_not_know(alone):
 def test_quick_tables_on_the_embedded_corpus_alone(alone):
     words = "table3,table4"
     succeed("reproduce", "--quick", "--only", words, "--methods", "x1,knn", "--data", "debian", "--out", alone, "-q")
-    found = results.kept(alone / "results")
+    found = read_records(alone / "results")
     assert not [each.failed for each in found.values() if each.failed]
     assert {cell.experiment for cell in found} == set(words.split(","))
     page = (alone / "reproduction.html").read_text()

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from neartag.comparators.fastxml import FastXMLClassifier
-from neartag.comparators.local_leml import LocalLEMLClassifier
+from neartag.comparators.fastxml.classifier import FastXMLClassifier
+from neartag.comparators.local_leml.classifier import LocalLEMLClassifier
 from neartag.data import synthetic
-from neartag.experiments import claims, figure1a, figure1b, figure1c, figure2, html, leads, learners
-from neartag.experiments.blocks import Figure, Table, Text
+from neartag.experiments import claims, figure1a, figure1b, figure1c, figure2, learners
+from neartag.experiments.claims.checks import CLAIMS
+from neartag.experiments.claims.leads import is_ahead, method_lead
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.report import html
+from neartag.experiments.report.blocks import Figure, Table, Text
 from neartag.experiments.results import Record, Results, Summary
 from neartag.experiments.runner import Work
 from neartag.x1.classifier import X1Classifier
@@ -53,23 +56,23 @@ def check_blocks(blocks):
             assert all(len(series.x) == len(series.y) > 0 for series in block.series)
     names = [block.name for block in blocks if isinstance(block, Figure)]
     assert len(set(names)) == len(names)
-    html.content(blocks)
+    html.render(blocks)
 
 
 # ---- Figure 1 (a)
 
 
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30), (20, 20)])
-def test_squared_singular_values_are_those_of_the_whole_matrix(monkeypatch, shape):
+def test_squared_singular_values_are_those_of_the_whole_matrix(shape):
     Y = labels(*shape, seed=1)
     wanted = np.linalg.svd(Y.toarray().astype(np.float64), compute_uv=False) ** 2
-    np.testing.assert_allclose(figure1a.squares(Y, 5), wanted[:5], atol=1e-10)
-    monkeypatch.setattr(figure1a, "DENSE", 4)
-    np.testing.assert_allclose(figure1a.squares(Y, 5), wanted[:5], atol=1e-8)
+    np.testing.assert_allclose(figure1a.squared_singular_values(Y, 5), wanted[:5], atol=1e-10)
+    few = figure1a.squared_singular_values(Y, 5, max_dense_side=4)
+    np.testing.assert_allclose(few, wanted[:5], atol=1e-8)
 
 
 def test_labels_that_nobody_has_have_no_spectrum():
-    assert figure1a.squares(csr_matrix((5, 4), dtype=np.float32), 3).size == 0
+    assert figure1a.squared_singular_values(csr_matrix((5, 4), dtype=np.float32), 3).size == 0
 
 
 def rank_left(Y, rank):
@@ -82,7 +85,7 @@ def test_what_svds_leave_is_what_they_do_not_approximate():
     Y = labels(40, 14, seed=2)
     clusters = [np.arange(25), np.arange(25, 40)]
     dims = [1, 3, 6]
-    found = figure1a.left_by_svd(Y, clusters, dims, Work(1))
+    found = figure1a.error_of_svd(Y, clusters, dims, Work(1))
     whole = Y.toarray()
     for place, dim in enumerate(dims):
         assert found["global"][place] == pytest.approx(rank_left(whole, dim) / Y.nnz)
@@ -94,7 +97,7 @@ def test_equal_stored_numbers_are_the_best_that_clusters_can_do_with_them():
     Y = labels(24, 9, seed=3, share=0.25)
     clusters = [np.arange(9), np.arange(9, 24)]
     dims = [1, 2, 4]
-    found = figure1a.left_by_svd(Y, clusters, dims, Work(1))
+    found = figure1a.error_of_svd(Y, clusters, dims, Work(1))
     whole = Y.toarray()
     known = [whole[members][:, whole[members].any(axis=0)] for members in clusters]
     used = int(whole.any(axis=0).sum())
@@ -113,7 +116,7 @@ def test_equal_stored_numbers_are_the_best_that_clusters_can_do_with_them():
 
 def test_one_cluster_of_all_points_is_the_global_svd():
     Y = labels(30, 10, seed=4)
-    found = figure1a.left_by_svd(Y, [np.arange(30)], [1, 4, 8], Work(1))
+    found = figure1a.error_of_svd(Y, [np.arange(30)], [1, 4, 8], Work(1))
     np.testing.assert_allclose(found["equal_rank"], found["global"])
     np.testing.assert_allclose(found["equal_stored"], found["global"])
 
@@ -122,7 +125,7 @@ def test_x1s_error_is_that_of_its_embeddings_on_the_pairs_of_neighbours():
     Y = labels(60, 20, seed=5)
     clusters = [np.arange(35), np.arange(35, 60)]
     settings = SVPSettings(neighbours=8, similarity="inner", step=1.0, max_iter=6, tol=0.0)
-    (found,) = figure1a.left_by_x1(Y, clusters, [4], settings, Work(1))
+    (found,) = figure1a.error_of_x1(Y, clusters, [4], settings, Work(1))
     left = whole = 0.0
     for members in clusters:
         graph = neighbour_graph(Y[members], 8, similarity="inner")
@@ -168,7 +171,7 @@ def test_documents_of_each_label_and_the_share_of_rare_ones():
 def test_many_labels_are_thinned_out_evenly_on_the_logarithmic_axis():
     Y = labels(100, 5000, seed=6)
     found = figure1b.frequencies(Y)
-    assert len(found["ranks"]) == len(found["documents"]) <= figure1b.DRAWN
+    assert len(found["ranks"]) == len(found["documents"]) <= figure1b.MAX_CURVE_POINTS
     assert found["ranks"][0] == 1
     assert found["ranks"][-1] == 5000 - found["unseen"]
     counts = np.sort(np.bincount(Y.indices, minlength=5000))[::-1]
@@ -203,17 +206,17 @@ def test_the_first_learners_are_what_training_them_alone_gives(make, parts):
     whole = make(4).fit(parts.X, parts.Y).model_
     sizes = []
     for count in (1, 3, 4):
-        part, alone = learners.first(whole, count), make(count).fit(parts.X, parts.Y).model_
+        part, alone = learners.first_learners(whole, count), make(count).fit(parts.X, parts.Y).model_
         found, wanted = part.predict_topk(parts.X_test, 5), alone.predict_topk(parts.X_test, 5)
         assert (found[0] == wanted[0]).all()
         np.testing.assert_allclose(found[1], wanted[1], atol=1e-6)
-        assert learners.size_of(part) == learners.size_of(alone)
-        sizes.append(learners.size_of(part))
+        assert learners.model_size(part) == learners.model_size(alone)
+        sizes.append(learners.model_size(part))
     assert sizes == sorted(set(sizes)), "more learners take more room"
 
 
 def test_clusters_are_the_papers_and_at_least_some():
-    assert learners.clusters_for(3000) == learners.FEWEST_CLUSTERS
+    assert learners.clusters_for(3000) == learners.MIN_CLUSTERS
     assert learners.clusters_for(99_003) == 16
 
 
@@ -232,27 +235,27 @@ def test_both_methods_of_figure_1c_have_the_same_clusters(parts):
     assert x1.centroids.shape[1] == 4
 
 
-def test_figure_1c_on_toy_data(toy_data, monkeypatch):
-    monkeypatch.setattr(figure1c, "QUICK_CLUSTERS", (1, 2, 4))
-    results = measured(figure1c.EXPERIMENT, Plan(quick=True))
-    blocks = figure1c.EXPERIMENT.report(results)
+def test_figure_1c_on_toy_data(toy_data):
+    experiment = figure1c.Clusters(quick_clusters=(1, 2, 4))
+    results = measured(experiment, Plan(quick=True))
+    blocks = experiment.report(results)
     check_blocks(blocks)
     assert [series.label for series in blocks[0].series] == ["X1", "LocalLEML"]
     assert list(blocks[0].series[0].x) == [1, 2, 4]
     assert all(0 < value <= 100 for series in blocks[0].series for value in series.y)
 
 
-def test_figure_2_on_toy_data(toy_data, monkeypatch):
-    monkeypatch.setattr(figure2, "COUNTS", {"x1": (1, 2), "local_leml": (1, 2), "fastxml": (1, 3)})
-    results = measured(figure2.EXPERIMENT, Plan(quick=True))
-    blocks = figure2.EXPERIMENT.report(results)
+def test_figure_2_on_toy_data(toy_data):
+    experiment = figure2.Ensembles(counts={"x1": (1, 2), "local_leml": (1, 2), "fastxml": (1, 3)})
+    results = measured(experiment, Plan(quick=True))
+    blocks = experiment.report(results)
     check_blocks(blocks)
     assert sum(isinstance(block, Figure) for block in blocks) == 6
     for cell, found in results.items():
-        assert found["learners"] == list(figure2.COUNTS[cell.method])
+        assert found["learners"] == list(experiment.counts[cell.method])
         assert found["bytes"] == sorted(set(found["bytes"]))
         assert found["P@1"][0] > 0
-    assert {found["n_clusters"] for found in results.values()} == {learners.FEWEST_CLUSTERS, None}
+    assert {found["n_clusters"] for found in results.values()} == {learners.MIN_CLUSTERS, None}
 
 
 def test_only_methods_that_are_wanted_are_measured():
@@ -327,7 +330,7 @@ def answers(results):
 
 def test_claims_that_hold_are_said_to_hold():
     found = answers(as_claimed())
-    assert {claim for claim, _ in found} == {claim.statement for claim in claims.CLAIMS}
+    assert {claim for claim, _ in found} == {claim.statement for claim in CLAIMS}
     assert set(found.values()) == {"yes"}
     blocks = claims.EXPERIMENT.report(as_claimed())
     check_blocks(blocks)
@@ -347,7 +350,7 @@ def test_what_was_not_measured_is_said_to_be_so():
     only = as_claimed().select("figure1a")
     found = answers(only)
     assert found["X1's own error is smaller than that of a global SVD", "BibTeX"] == "yes"
-    assert sum(answer == "–" for answer in found.values()) == len(claims.CLAIMS) - 1
+    assert sum(answer == "–" for answer in found.values()) == len(CLAIMS) - 1
 
 
 def test_second_on_delicious_is_as_claimed():
@@ -364,11 +367,11 @@ def test_differences_are_taken_run_by_run():
     values = {"x1": (50.0, 60.0, 70.0), "leml": (49.0, 58.9, 69.1)}
     records = dict(row("table3", m, seed, **{"P@1": v}) for m, found in values.items() for seed, v in enumerate(found))
     records |= dict([row("table3", "x1", 7, **{"P@1": 0.0})])  # a run that only one of them has
-    lead = leads.difference(Results(records, Plan()), "x1", "leml")
+    lead = method_lead(Results(records, Plan()), "x1", "leml")
     assert lead.mean == pytest.approx(1.0)
     assert lead.deviation == pytest.approx(0.1)
     assert lead.runs == 3
-    assert leads.leads(lead) is True
+    assert is_ahead(lead) is True
 
 
 @pytest.mark.parametrize(
@@ -383,4 +386,4 @@ def test_differences_are_taken_run_by_run():
     ],
 )
 def test_a_lead_must_be_larger_than_chance(summary, answer):
-    assert leads.leads(summary) is answer
+    assert is_ahead(summary) is answer

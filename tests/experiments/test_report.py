@@ -11,9 +11,11 @@ import pytest
 
 from experiment_helpers import of, record
 from neartag.core.errors import NeartagError
-from neartag.experiments import details, draw, html, markdown, report
-from neartag.experiments.blocks import Figure, Number, Series, Table, Text
+from neartag.experiments import details
+from neartag.experiments.pages import write_report
 from neartag.experiments.plan import Plan
+from neartag.experiments.report import draw, html, markdown
+from neartag.experiments.report.blocks import Figure, Number, Series, Table, Text
 
 
 def some_results():
@@ -42,7 +44,7 @@ def test_markdown_marks_the_winners_of_both_kinds():
 
 
 def test_html_escapes_and_marks_the_winners_of_both_kinds():
-    text = html.content([TABLE, Text(["a < b"], listed=True)])
+    text = html.render([TABLE, Text(["a < b"], as_list=True)])
     assert "&lt;b&gt;x&lt;/b&gt; | y" in text
     assert "<code>code</code>" in text
     assert '<span class="best">66.00</span><small>± 0.50 (10)</small>' in text
@@ -84,7 +86,7 @@ def test_plots_without_matplotlib_say_what_to_install(monkeypatch):
 
 
 def test_the_page_needs_nothing_else_and_says_where_each_number_is_from(tmp_path):
-    pages = report.write(some_results(), tmp_path, ("table3",))
+    pages = write_report(some_results(), tmp_path, ("table3",))
     assert [page.name for page in pages] == ["reproduction.html", "reproduction.md"]
     page, text = (path.read_text() for path in pages)
     assert "<script" not in page
@@ -99,8 +101,8 @@ def test_the_page_needs_nothing_else_and_says_where_each_number_is_from(tmp_path
 
 
 def test_numbers_are_written_as_ranges():
-    assert details._ranges([3, 1, 0, 2, 7, 9, 10]) == "0–3, 7, 9–10"
-    assert details._ranges([]) == ""
+    assert details._join_ranges([3, 1, 0, 2, 7, 9, 10]) == "0–3, 7, 9–10"
+    assert details._join_ranges([]) == ""
 
 
 def test_the_report_says_what_stands_for_what():

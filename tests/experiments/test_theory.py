@@ -9,10 +9,15 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from neartag.data import synthetic
-from neartag.experiments import bounds, theory
-from neartag.experiments.blocks import Figure, Number, Table, Text
-from neartag.experiments.bounds import Conditions
-from neartag.experiments.pairs import (
+from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.report.blocks import Figure, Number, Table, Text
+from neartag.experiments.results import Record, Results
+from neartag.experiments.runner import Work
+from neartag.experiments.theory import bounds
+from neartag.experiments.theory import experiment as theory
+from neartag.experiments.theory.bounds import Conditions
+from neartag.experiments.theory.draws import Draws, slope
+from neartag.experiments.theory.pairs import (
     joint_minimiser,
     largest_inner,
     norms,
@@ -20,10 +25,6 @@ from neartag.experiments.pairs import (
     pairs_within,
     threshold_for,
 )
-from neartag.experiments.plan import Cell, Plan
-from neartag.experiments.results import Record, Results
-from neartag.experiments.runner import Work
-from neartag.experiments.theory_draws import Draws, slope
 from neartag.linalg.rows import normalise
 
 
@@ -58,11 +59,10 @@ def test_the_loss_is_the_mean_over_pairs_of_different_points():
     assert between == pytest.approx(plain_loss(Y.toarray(), X, A, Y_other.toarray(), X_other, 2, False))
 
 
-def test_many_pairs_are_summed_in_blocks(monkeypatch):
+def test_many_pairs_are_summed_in_blocks():
     Y, V = labels(30, 8, 3), np.random.default_rng(1).standard_normal((30, 4))
     whole = pairs_within(Y, 1).loss(V, V)
-    monkeypatch.setattr("neartag.experiments.pairs.BLOCK", 7)
-    assert pairs_within(Y, 1).loss(V, V) == pytest.approx(whole)
+    assert pairs_within(Y, 1).loss(V, V, block=7) == pytest.approx(whole)
 
 
 def test_points_without_labels_are_in_no_pair_that_counts():
@@ -73,13 +73,12 @@ def test_points_without_labels_are_in_no_pair_that_counts():
 
 
 @pytest.mark.parametrize("rows", [1, 5, 256])
-def test_the_largest_product_is_that_of_all_different_pairs(monkeypatch, rows):
-    monkeypatch.setattr("neartag.experiments.pairs.ROWS", rows)
+def test_the_largest_product_is_that_of_all_different_pairs(rows):
     for seed in range(10):
         Y = labels(20, 30, seed, share=0.2 + 0.05 * seed)
         products = (Y @ Y.T).toarray()
         np.fill_diagonal(products, 0)
-        assert largest_inner(Y) == products.max()
+        assert largest_inner(Y, block_rows=rows) == products.max()
 
 
 def test_the_threshold_is_the_least_that_leaves_few_pairs():
@@ -156,7 +155,7 @@ def test_one_point_moves_the_mean_loss_by_what_mcdiarmid_is_told():
     Y[0] = 0
     change = before - pairs_within(csr_matrix(Y), 1).loss(X @ V.T, X @ V.T)
     # With this doubt log(1/δ) = 2n, and the inequality's root is 1.
-    allowed = bounds.deviation(Conditions(largest, doubt=math.exp(-2 * n)), norm, n) / n
+    allowed = bounds.deviation_bound(Conditions(largest, doubt=math.exp(-2 * n)), norm, n) / n
     assert change == pytest.approx(2 * (largest + norm) ** 2 / n)
     assert 0.9 * allowed < change <= allowed
 
@@ -177,7 +176,7 @@ def test_the_rademacher_average_is_bounded_as_the_lemma_uses_it():
     # sup over ‖A‖ ≤ norm of a linear form is norm times the length of what it is applied to
     averages = [norm * np.linalg.norm((X * random.choice([-1, 1], m)[:, None]).T @ X_other) / m for _ in range(2000)]
     sure = Conditions(1e-12, doubt=1 - 1e-15)  # labels and doubt that add nothing: the average alone is left
-    alone = (bounds.uniform(sure, norm, 2 * m) - bounds.deviation(sure, norm, 2 * m)) / (4 * norm)
+    alone = (bounds.uniform_bound(sure, norm, 2 * m) - bounds.deviation_bound(sure, norm, 2 * m)) / (4 * norm)
     assert np.mean(averages) <= alone
     assert np.mean(averages) > 0.8 * alone
 
@@ -196,7 +195,7 @@ def test_the_gap_of_all_matrices_at_once_stays_below_the_lemma():
 
     truth = losses(800)
     gaps = [float((truth - losses(n)).max()) for _ in range(100)]
-    assert np.quantile(gaps, 0.95) <= bounds.uniform(conditions, norm, n)
+    assert np.quantile(gaps, 0.95) <= bounds.uniform_bound(conditions, norm, n)
     assert max(gaps) > 0
 
 
@@ -218,7 +217,7 @@ def test_the_second_theorem_by_hand():
 
 def test_the_radius_counts_with_its_square_and_fourth_power():
     wide, unit = Conditions(2, radius=2.0), Conditions(2)
-    assert bounds.uniform(wide, 3, 50) == pytest.approx(bounds.uniform(unit, 12, 50))
+    assert bounds.uniform_bound(wide, 3, 50) == pytest.approx(bounds.uniform_bound(unit, 12, 50))
 
 
 def test_bounds_fall_with_the_root_of_n():
@@ -232,12 +231,18 @@ def test_bounds_fall_with_the_root_of_n():
 def test_a_norm_known_afterwards_costs_a_factor_and_some_doubt():
     conditions = Conditions(4)
     # Up to B/R² the first radius serves, with half of δ.
-    assert bounds.uniform_for_any(conditions, 1.0, 100) == bounds.uniform(conditions.part(2), 4.0, 100)
-    assert bounds.uniform_for_any(conditions, 0.0, 100) == bounds.uniform(conditions.part(2), 4.0, 100)
-    assert bounds.uniform_for_any(conditions, 9.0, 100) == bounds.uniform(conditions.part(12), 16.0, 100)
+    assert bounds.uniform_bound_for_any(conditions, 1.0, 100) == bounds.uniform_bound(
+        conditions.split_doubt(2), 4.0, 100
+    )
+    assert bounds.uniform_bound_for_any(conditions, 0.0, 100) == bounds.uniform_bound(
+        conditions.split_doubt(2), 4.0, 100
+    )
+    assert bounds.uniform_bound_for_any(conditions, 9.0, 100) == bounds.uniform_bound(
+        conditions.split_doubt(12), 16.0, 100
+    )
     assert sum(1 / ((k + 1) * (k + 2)) for k in range(100_000)) == pytest.approx(1, abs=1e-4)
     for norm in (0.5, 4.0, 5.0, 100.0):
-        assert bounds.uniform_for_any(conditions, norm, 100) > bounds.uniform(conditions, norm, 100)
+        assert bounds.uniform_bound_for_any(conditions, norm, 100) > bounds.uniform_bound(conditions, norm, 100)
 
 
 def test_the_universal_constant_gives_the_printed_form():
@@ -349,7 +354,7 @@ def test_every_measured_gap_and_excess_is_within_its_bound(toy_records):
         measured = record.measured
         conditions = Conditions(measured["largest"])
         for row in measured["sizes"]:
-            assert row["held_out"] - row["train"] <= bounds.uniform_for_any(conditions, row["norm"], row["n"])
+            assert row["held_out"] - row["train"] <= bounds.uniform_bound_for_any(conditions, row["norm"], row["n"])
 
 
 def test_the_report_has_tables_slopes_figures_and_slips(toy_records):

@@ -11,13 +11,16 @@ import pytest
 
 from cli_helpers import fail, invoke, succeed
 from neartag import metrics, store
-from neartag.cli import comparison, figure, output, side_by_side, train
-from neartag.comparators import METHODS
-from neartag.comparators.knn import KNNClassifier
-from neartag.comparators.presets import CHOSEN
+from neartag.cli import compare as command
+from neartag.cli import compare_report, output, train
+from neartag.comparators.knn.classifier import KNNClassifier
 from neartag.core.errors import ParameterError
+from neartag.core.method import OTHERS_COLOUR
 from neartag.core.progress import Progress
 from neartag.data import formats, synthetic
+from neartag.evaluation import plots
+from neartag.methods import compare
+from neartag.methods.registry import METHODS
 from neartag.x1.classifier import X1Classifier
 
 X1 = {"n_learners": 1, "n_clusters": 2, "embedding_dim": 10, "svp_neighbours": 20, "feature_share": 0.0}
@@ -144,34 +147,37 @@ class TestMeasures:
 
         told = Told()
         told.words = []
-        with comparison.Named(told, "kNN").start(3, "training") as progress:
+        with compare.NamedProgress(told, "kNN").start(3, "training") as progress:
             progress.advance(1)
         assert told.words == ["kNN: training", "end"]
 
 
 class TestPlan:
     def test_methods_by_name(self):
-        assert list(comparison.choose_methods("all")) == list(METHODS)
-        assert list(comparison.choose_methods("knn, X1,local-leml,knn")) == ["knn", "x1", "local_leml"]
+        assert list(command.choose_methods("all")) == METHODS.names()
+        assert list(command.choose_methods("knn, X1,local-leml,knn")) == ["knn", "x1", "local_leml"]
 
     def test_the_preset_of_the_data_is_used_where_there_is_one(self, monkeypatch):
-        monkeypatch.setitem(CHOSEN["knn"], "toy", {"neighbours": 3, "metric": "euclidean"})
-        knn, leml = comparison.plan("knn,leml", None, "toy", ["knn.neighbours=4", "leml.rank=0.5"])
+        methods = METHODS.builtin()
+        monkeypatch.setitem(methods["knn"].presets, "toy", {"neighbours": 3, "metric": "euclidean"})
+        both = [methods["knn"], methods["leml"]]
+        given = command.read_changes(["knn.neighbours=4", "leml.rank=0.5"], methods)
+        knn, leml = compare.plan(both, None, "toy", given)
         assert (knn.preset, knn.settings) == ("toy", {"neighbours": 4, "metric": "euclidean"})
         assert (leml.preset, leml.settings) == (None, {"rank": 0.5})
-        (knn,) = comparison.plan("knn", "none", "toy", [])
+        (knn,) = compare.plan(both[:1], "none", "toy", {})
         assert (knn.preset, knn.settings) == (None, {})
-        knn, leml = comparison.plan("knn,leml", "toy", "other", [])
+        knn, leml = compare.plan(both, "toy", "other", {})
         assert (knn.preset, leml.preset) == ("toy", None)
 
     def test_a_preset_that_no_method_has_is_refused(self):
         with pytest.raises(ParameterError, match="no preset 'nonsense'"):
-            comparison.plan("x1,knn", "nonsense", "debian", [])
+            compare.plan(list(METHODS.builtin().values()), "nonsense", "debian", {})
 
 
 class TestShows:
     def test_a_table_with_the_best_marked(self, report, capsys):
-        side_by_side.show(report)
+        compare_report.show(report)
         shown = capsys.readouterr().out
         x1, knn = (next(line for line in shown.splitlines() if line.startswith(name)) for name in ("x1 ", "knn "))
         best = max(report["methods"], key=lambda row: row["metrics"]["P@1"])
@@ -183,7 +189,7 @@ class TestShows:
         assert max(map(len, shown.splitlines())) <= 80
 
     def test_intervals_bars_and_settings(self, report, capsys):
-        side_by_side.show(report)
+        compare_report.show(report)
         shown = capsys.readouterr().out
         difference = report["differences"][0]["difference"]
         assert f"{difference:+.2f}".replace("-", "−") in shown
@@ -197,13 +203,13 @@ class TestShows:
     )
     def test_verdicts(self, report, capsys, low, high, verdict):
         each = {"method": "knn", "difference": (low + high) / 2, "low": low, "high": high}
-        side_by_side.show_differences({**report, "differences": [each]})
+        compare_report.show_differences({**report, "differences": [each]})
         assert capsys.readouterr().out.rstrip().endswith(verdict)
 
     def test_what_looks_the_same_is_equally_good(self, report):
         first = report["methods"][0]
         rows = [first, {**first, "metrics": {name: value + 1e-6 for name, value in first["metrics"].items()}}]
-        _, marked = side_by_side.table(rows, ["P@1"])
+        _, marked = compare_report.table(rows, ["P@1"])
         assert marked == {(row, column) for row in (0, 1) for column in range(1, 6)}
 
     @pytest.mark.parametrize(
@@ -211,8 +217,8 @@ class TestShows:
         [(66.5213, -1, "66.52"), (1234.5, 0, "1,234"), (12.34, 1, "12.3"), (1.234, 2, "1.23"), (0.0123, 2, "0.012")],
     )
     def test_numbers_have_as_many_digits_as_tell_them(self, value, cost, text):
-        assert side_by_side._cell(value, cost) == text
-        assert side_by_side._cell(2.5e6, 3) == "2.5 MB"
+        assert compare_report._cell(value, cost) == text
+        assert compare_report._cell(2.5e6, 3) == "2.5 MB"
 
     def test_bars_fit_the_terminal_and_their_length_tells_the_value(self, capsys, monkeypatch):
         monkeypatch.setenv("COLUMNS", "40")
@@ -321,21 +327,21 @@ class TestPlot:
     def test_is_written_and_the_same_results_give_the_same_bytes(self, report, tmp_path, ending, start):
         pytest.importorskip("matplotlib")
         for name in ("a", "b"):
-            side_by_side.draw(report, str(tmp_path / f"{name}.{ending}"))
+            compare_report.draw(report, METHODS.builtin(), str(tmp_path / f"{name}.{ending}"))
         content = (tmp_path / f"a.{ending}").read_bytes()
         assert content.startswith(start)
         assert content == (tmp_path / f"b.{ending}").read_bytes()
 
     def test_a_path_is_no_formula(self, report, tmp_path):
         pytest.importorskip("matplotlib")
-        side_by_side.draw({**report, "data": "$\\no{$"}, str(tmp_path / "figure.svg"))
+        compare_report.draw({**report, "data": "$\\no{$"}, METHODS.builtin(), str(tmp_path / "figure.svg"))
         assert (tmp_path / "figure.svg").exists()
 
     def test_a_folder_that_cannot_be_written_in_is_found_out_first(self, tmp_path, monkeypatch):
         def refuse(**_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(figure.tempfile, "TemporaryFile", refuse)
+        monkeypatch.setattr(plots.tempfile, "TemporaryFile", refuse)
         line = fail("compare", tmp_path / "missing", "--plot", tmp_path / "figure.svg")
         assert line == f"error: --plot {tmp_path / 'figure.svg'}: cannot be written: Permission denied\n"
 
@@ -345,7 +351,7 @@ class TestPlot:
         def refuse(*_):
             raise ParameterError("the disk is full")
 
-        monkeypatch.setattr(figure, "draw", refuse)
+        monkeypatch.setattr(plots, "draw", refuse)
         result = invoke("compare", folder, "--methods", "knn", "--n-jobs", 1, "--plot", tmp_path / "figure.svg")
         assert result.exit_code != 0
         assert "P@1, percent" in result.stdout
@@ -353,7 +359,7 @@ class TestPlot:
     def test_the_command_draws_every_method_that_could_be_trained(self, folder, tmp_path, monkeypatch):
         pytest.importorskip("matplotlib")
         drawn = []
-        monkeypatch.setattr(figure, "draw_panel", lambda axes, panel: drawn.append(panel))
+        monkeypatch.setattr(plots, "draw_panel", lambda axes, panel: drawn.append(panel))
         succeed("compare", folder, *BOTH, "--plot", tmp_path / "figure.svg")
         assert (tmp_path / "figure.svg").exists()
         time, size = drawn
@@ -369,12 +375,13 @@ class TestPlot:
         assert line.startswith('error: --plot needs matplotlib: pip install "neartag[plot]"')
 
     def test_every_method_has_a_colour_of_its_own(self):
-        assert set(figure.COLOURS) == set(METHODS)
-        assert len(set(figure.COLOURS.values())) == len(METHODS)
+        colours = [method.colour for method in METHODS.builtin().values()]
+        assert len(set(colours)) == len(colours)
+        assert OTHERS_COLOUR not in colours
 
     def test_names_keep_apart_and_in_order(self):
         heights = [0.5, 0.51, 0.95, 0.99, 0.02, 0.5, 0.1]
-        placed = figure.spread(heights, 0.1)
+        placed = plots.spread(heights, 0.1)
         assert np.diff(sorted(placed)).min() > 0.1 - 1e-9
         assert -1e-9 <= min(placed) <= max(placed) <= 1 + 1e-9
         assert np.array_equal(np.argsort(placed, kind="stable"), np.argsort(heights, kind="stable"))

@@ -13,13 +13,13 @@ import pytest
 from cli_helpers import fail, succeed
 from neartag import metrics, presets, store
 from neartag.cli import methods, options, train
-from neartag.comparators import METHODS
-from neartag.comparators.knn import KNNClassifier
-from neartag.comparators.presets import CHOSEN
+from neartag.comparators.knn.classifier import KNNClassifier
 from neartag.core.errors import ParameterError
 from neartag.data import formats, synthetic
 from neartag.evaluation.propensities import LabelCounts
+from neartag.methods.registry import METHODS as PLUGINS
 
+METHODS = PLUGINS.builtin()
 OTHERS = [name for name in METHODS if name != "x1"]
 ALL_OPTIONS = {parameter.name for method in METHODS.values() for parameter in method.parameters}
 # What makes a method quick on a few hundred points, where its defaults are not.
@@ -84,7 +84,7 @@ class TestList:
         assert METHODS[name].reference.split(",")[0].split()[0] in report["facts"]
         assert "cost" in report["facts"].lower()
         assert [each["name"] for each in report["parameters"]] == [each.name for each in METHODS[name].parameters]
-        assert report["presets"] == list(presets.PRESETS if name == "x1" else CHOSEN[name])
+        assert report["presets"] == list(presets.names(name))
 
     def test_a_name_may_have_dashes_and_an_unknown_one_is_refused(self):
         assert succeed("methods", "one-vs-all") == succeed("methods", "one_vs_all")
@@ -115,7 +115,7 @@ class TestTrain:
         assert train.choose_settings(None, {**given, "n_probe": "2"}) == {"n_probe": 2}
 
     def test_a_preset_is_the_methods_own(self, monkeypatch):
-        monkeypatch.setitem(CHOSEN["knn"], "toy", {"neighbours": 3, "metric": "euclidean"})
+        monkeypatch.setitem(METHODS["knn"].presets, "toy", {"neighbours": 3, "metric": "euclidean"})
         given = {**dict.fromkeys(ALL_OPTIONS), "neighbours": "4"}
         assert train.choose_settings("toy", given, "knn") == {"neighbours": 4, "metric": "euclidean"}
         with pytest.raises(ParameterError, match="no preset 'toy'; there are bibtex"):

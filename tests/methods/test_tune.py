@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from cli_helpers import fail, invoke, succeed
-from neartag import comparators, presets, store
-from neartag.comparators import METHODS
+from neartag import presets, store
 from neartag.core.errors import DataError, ParameterError
-from neartag.core.parameters import checked
+from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.data import formats, synthetic
-from neartag.methods import search_spaces as grids
-from neartag.methods import tune
+from neartag.methods import registry, tune
+from neartag.methods import search_space as grids
 from neartag.metrics import evaluate
-from neartag.x1.classifier import PREDICTION, X1Classifier
+from neartag.x1.classifier import X1Classifier
 
+METHODS = registry.METHODS.builtin()
 FIXED = {"n_clusters": 1, "n_learners": 1, "embedding_dim": 10, "svp_neighbours": 20, "vote_sharpness": 20.0}
 
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory, data):
 def parted(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that a search may train on and those that judge, found again."""
     order = np.random.default_rng(seed).permutation(n)
-    held = min(tune.MOST, int(tune.PART * n))
+    held = min(tune.MAX_HELD_OUT, int(tune.HELD_OUT_SHARE * n))
     return np.sort(order[held:]), np.sort(order[:held])
 
 
@@ -96,11 +96,10 @@ class TestSearch:
         tune.tune(data.X, data.Y, fixed=FIXED, tried={"l2": [1.0, 3.0]}, n_jobs=1)
         assert len(fits) == 2
 
-    def test_more_points_for_those_that_go_on(self, data, monkeypatch):
-        monkeypatch.setattr(tune, "LEAST_POINTS", 30)
+    def test_more_points_for_those_that_go_on(self, data):
         fixed = {name: value for name, value in FIXED.items() if name != "embedding_dim"}
         tried = {"embedding_dim": [2, 5, 10], "l2": [0.1, 1.0, 1e3, 1e4]}
-        found = tune.tune(data.X, data.Y, fixed=fixed, tried=tried, n_jobs=1)
+        found = tune.tune(data.X, data.Y, fixed=fixed, tried=tried, n_jobs=1, min_round_points=30)
         sizes = [trial.points for trial in found.trials]
         assert sizes == [106] * 12 + [320] * 4
         first, last = found.trials[:12], found.trials[12:]
@@ -111,11 +110,10 @@ class TestSearch:
         assert found.best.score == max(trial.score for trial in last)
 
     def test_nobody_is_trained_on_the_points_that_judge(self, data, monkeypatch):
-        monkeypatch.setattr(tune, "LEAST_POINTS", 30)
         parts = []
-        made = tune.attempt
-        monkeypatch.setattr(tune, "attempt", lambda *given: parts.append(given[-1]) or made(*given))
-        tune.tune(data.X, data.Y, "knn", n_jobs=1, random_state=5)
+        made = tune.run_trial
+        monkeypatch.setattr(tune, "run_trial", lambda *given: parts.append(given[-1]) or made(*given))
+        tune.tune(data.X, data.Y, "knn", n_jobs=1, random_state=5, min_round_points=30)
         rows, held = parted(400, 5)
         for X, Y, X_held, Y_held in parts:
             assert (X_held != data.X[held]).nnz == 0
@@ -136,7 +134,7 @@ class TestSearch:
     def test_other_methods(self, data, method):
         found = tune.tune(data.X, data.Y, method, tried={"l2": [1.0, 3.0]} if method == "leml" else None, n_jobs=1)
         rows, held = parted(400)
-        classifier = comparators.get(method).classifier()(**found.settings, random_state=0, n_jobs=1)
+        classifier = METHODS[method].estimator_class()(**found.settings, random_state=0, n_jobs=1)
         assert list(found.best.metrics.values()) == pytest.approx(measured(classifier, data, rows, held))
 
     def test_dense_rows(self, data):
@@ -181,26 +179,27 @@ class TestPlan:
         assert tune.rounds(points, combinations) == sizes
 
     def test_the_likeliest_comes_first(self):
-        assert tune.every({"a": [1, 2], "b": ["x", "y"]})[:2] == [{"a": 1, "b": "x"}, {"a": 1, "b": "y"}]
-        assert tune.every({}) == [{}]
+        assert grids.combinations({"a": [1, 2], "b": ["x", "y"]})[:2] == [{"a": 1, "b": "x"}, {"a": 1, "b": "y"}]
+        assert grids.combinations({}) == [{}]
 
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("points", [100, grids.MANY_POINTS])
     def test_every_grid_can_be_used(self, method, points):
-        training, prediction = grids.grid(method, points)
-        later = PREDICTION if method == "x1" else comparators.get(method).classifier().prediction
+        method = METHODS[method]
+        training, prediction = grids.default_grid(method, points)
+        later = method.prediction
         assert set(prediction) <= set(later)
         assert not set(training) & set(later)
         for name, values in {**training, **prediction}.items():
             assert len(set(values)) == len(values) >= 1
             for value in values:
-                checked({name: value}, METHODS[method].parameters, method)
-        grids.grid(method, points).training.clear()
-        assert grids.grid(method, points).training == training
+                check_settings({name: value}, method.parameters, method.name)
+        grids.default_grid(method, points).training.clear()
+        assert grids.default_grid(method, points).training == training
 
     def test_clusters_are_tried_on_many_points_only(self):
-        assert "n_clusters" not in grids.grid("x1", grids.MANY_POINTS - 1).training
-        assert "n_clusters" in grids.grid("x1", grids.MANY_POINTS).training
+        assert "n_clusters" not in grids.default_grid(METHODS["x1"], grids.MANY_POINTS - 1).training
+        assert "n_clusters" in grids.default_grid(METHODS["x1"], grids.MANY_POINTS).training
 
 
 class TestFailures:

@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("fastapi")
 
 from neartag import __version__, store
-from neartag.serve import page, shapes
-from neartag.serve.served import PAUSE, Served
+from neartag.serve import page, schemas
+from neartag.serve.followed_model import POLL_SECONDS, FollowedModel
 from neartag.serve.settings import Settings
 from neartag.storage import manifest
 from neartag.tagging.live import LiveTagger
@@ -76,7 +76,7 @@ def labels_of(answer):
 
 def test_a_text_gets_what_the_tagger_gives(shared, trained):
     answer = shared.post("/tag", {"text": TEXT, "k": 3}).json()
-    shapes.Tagged.model_validate(answer)
+    schemas.Tagged.model_validate(answer)
     wanted = trained.predict([TEXT], 3)[0]
     assert [tag["label"] for tag in answer["labels"]] == [tag.label for tag in wanted]
     for got, tag in zip(answer["labels"], wanted, strict=True):
@@ -88,7 +88,7 @@ def test_a_text_gets_what_the_tagger_gives(shared, trained):
 def test_texts_are_answered_in_their_order(shared, trained):
     texts = [*corpus()[0][:20], "", "?!", "zzyzx"]
     answer = shared.post("/tag", {"texts": texts, "k": 2}).json()
-    shapes.TaggedTexts.model_validate(answer)
+    schemas.TaggedTexts.model_validate(answer)
     wanted = [[tag.label for tag in tags] for tags in trained.predict(texts, 2)]
     assert [[tag["label"] for tag in each["labels"]] for each in answer["results"]] == wanted
     assert shared.post("/tag", {"texts": []}).json() == {"results": []}
@@ -104,14 +104,14 @@ def test_a_threshold_is_the_taggers(shared, trained, threshold):
 
 
 def test_requests_at_once_are_answered_together_each_with_its_own(folder, monkeypatch):
-    gate, plain = [], Served.predict
+    gate, plain = [], FollowedModel.predict
 
     def slow(self, texts, k):
         gate.append(len(texts))
         time.sleep(0.2)
         return plain(self, texts, k)
 
-    monkeypatch.setattr(Served, "predict", slow)
+    monkeypatch.setattr(FollowedModel, "predict", slow)
     client = Client(folder)
     texts = corpus()[0][:40]
     asked = [{"text": text, "k": 1 + number % 7} for number, text in enumerate(texts)]
@@ -136,7 +136,7 @@ def test_any_text_is_answered(shared, text):
 def test_reasons_are_the_taggers_and_spans_find_the_words(shared, trained):
     text = "😀 A 𝒳 Chess-PLAYING program, İstanbul"
     answer = shared.post("/explain", {"text": text, "k": 3, "voters": 4}).json()
-    shapes.Explained.model_validate(answer)
+    schemas.Explained.model_validate(answer)
     wanted = trained.explain(text, 3, 4)
     assert [each["label"] for each in answer["labels"]] == [reason.label for reason in wanted]
     units = text.encode("utf-16-le")
@@ -159,7 +159,7 @@ def test_reasons_of_a_model_that_is_not_refined(shared):
     assert answer["refined"] is False
     assert all(each["words"] == [] and each["found"] == "votes" for each in answer["labels"])
     unknown = shared.post("/explain", {"text": "zzyzx"}).json()
-    shapes.Explained.model_validate(unknown)
+    schemas.Explained.model_validate(unknown)
     assert all(each["voters"] == [] and each["found"] == "frequency" for each in unknown["labels"])
 
 
@@ -178,7 +178,7 @@ def test_reasons_of_a_refined_model(refined):
     ways = set()
     for text in (TEXT, corpus()[0][0], corpus()[0][40], "zzyzx"):
         answer = client.post("/explain", {"text": text, "k": 20}).json()
-        shapes.Explained.model_validate(answer)
+        schemas.Explained.model_validate(answer)
         assert answer["refined"] is True
         wanted = tagger.explain(text, 20, words=20)
         tagged = client.post("/tag", {"text": text, "k": 20}).json()["labels"]
@@ -199,14 +199,14 @@ def test_a_refined_model_that_changes_is_followed(refined, tmp_path):
     one, other = Client(tmp_path / "model"), Client(tmp_path / "model")
     documents = [{"text": TEXT, "labels": ["new::label"], "id": f"n{number}"} for number in range(6)]
     one.post("/add", {"documents": documents}, headers=BEARER)
-    other.served.look()
+    other.model.refresh()
     asked = {"text": TEXT, "k": 20}
     answers = [client.post("/explain", asked).json() for client in (one, other)]
     assert answers[0] == answers[1]
     (reason,) = [each for each in answers[0]["labels"] if each["label"] == "new::label"]
     assert reason["words"], "it has a ranker of its own"
     one.post("/forget", {"ids": [each["id"] for each in documents]}, headers=BEARER)
-    other.served.look()
+    other.model.refresh()
     for client in (one, other):
         assert client.get("/health").json()["ok"]
         assert "new::label" not in labels_of(client.post("/tag", asked))
@@ -215,7 +215,7 @@ def test_a_refined_model_that_changes_is_followed(refined, tmp_path):
 
 def test_a_long_text_of_a_voter_is_cut(client):
     long = "chess program " * 400
-    client.served.add([_document(long, "sea::chess", "long")], False)
+    client.model.add([_document(long, "sea::chess", "long")], False)
     voters = [
         voter
         for label in client.post("/explain", {"text": "chess program"}).json()["labels"]
@@ -231,7 +231,7 @@ def test_a_long_text_of_a_voter_is_cut(client):
 
 def test_the_map_has_the_text_its_voters_and_others(shared, trained):
     answer = shared.post("/map", {"text": TEXT, "points": 50}).json()
-    shapes.Map.model_validate(answer)
+    schemas.Map.model_validate(answer)
     voters = [point for point in answer["points"] if point["share"] > 0]
     assert sum(point["share"] for point in voters) == pytest.approx(1, abs=1e-3)
     assert 40 <= len(answer["points"]) - len(voters) <= 50
@@ -263,7 +263,7 @@ def test_what_is_added_is_on_the_map_and_what_is_forgotten_is_not(client):
 
 def test_labels_by_what_is_typed(shared, trained):
     everything = shared.get("/labels?limit=1000").json()
-    shapes.KnownLabels.model_validate(everything)
+    schemas.KnownLabels.model_validate(everything)
     assert sorted(everything["labels"]) == sorted(trained.labels)
     assert everything["points"] == sorted(everything["points"], reverse=True)
     found = shared.get("/labels", params={"prefix": "USE::", "limit": 5}).json()
@@ -454,7 +454,7 @@ def test_a_body_that_does_not_come(limited):
 
 
 def test_what_takes_too_long_and_what_is_too_many(folder, monkeypatch):
-    monkeypatch.setattr(Served, "predict", lambda self, texts, k: time.sleep(1.5) or [[] for _ in texts])
+    monkeypatch.setattr(FollowedModel, "predict", lambda self, texts, k: time.sleep(1.5) or [[] for _ in texts])
     client = Client(folder, Settings(max_seconds=0.5, max_waiting=3))
     answers = client.together([("POST", "/tag", {"json": {"text": TEXT}})] * 5)
     late = [answer for answer in answers if "longer than 0.5 seconds" in answer.json().get("error", "")]
@@ -477,13 +477,13 @@ def test_only_names_that_are_allowed(limited):
 
 def test_a_bug_is_told_without_telling_more(folder, monkeypatch):
     client = Client(folder)
-    monkeypatch.setattr(type(client.served), "health", lambda self: 1 / 0)
+    monkeypatch.setattr(type(client.model), "health", lambda self: 1 / 0)
     assert "bug" in error_of(client.get("/health"), 500)
     client.close()
 
 
 def test_a_text_that_fails_harms_nobody_else(folder, monkeypatch):
-    plain = Served.predict
+    plain = FollowedModel.predict
 
     def picky(self, texts, k):
         if "bad" in texts:
@@ -491,7 +491,7 @@ def test_a_text_that_fails_harms_nobody_else(folder, monkeypatch):
         time.sleep(0.05)
         return plain(self, texts, k)
 
-    monkeypatch.setattr(Served, "predict", picky)
+    monkeypatch.setattr(FollowedModel, "predict", picky)
     client = Client(folder)
     answers = client.together([("POST", "/tag", {"json": {"text": text}}) for text in ["a", "b", "bad", "c", "d"]])
     assert [answer.status_code for answer in answers] == [200, 200, 500, 200, 200]
@@ -499,7 +499,7 @@ def test_a_text_that_fails_harms_nobody_else(folder, monkeypatch):
 
 
 def test_a_model_that_has_no_voters(tmp_path, trained):
-    from neartag.comparators.knn import KNNClassifier
+    from neartag.comparators.knn.classifier import KNNClassifier
 
     texts, _, names = corpus()
     X = trained.stored.features.transform(texts)
@@ -531,36 +531,36 @@ def test_what_others_write_is_taken_in(client, folder):
     version = client.get("/health").json()["model"]["version"]
     other = LiveTagger(folder)
     other.add([_document(TEXT, "others::label", "o1")])
-    assert client.served.look()
-    assert not client.served.look()
+    assert client.model.refresh()
+    assert not client.model.refresh()
     assert "others::label" in labels_of(client.post("/tag", {"text": TEXT}))
     assert client.get("/health").json()["model"]["version"] != version
     other.forget(["o1"])
-    assert client.served.look()
+    assert client.model.refresh()
     assert "others::label" not in labels_of(client.post("/tag", {"text": TEXT}))
-    assert PAUSE <= 0.25, "four looks a second at least"
+    assert POLL_SECONDS <= 0.25, "four looks a second at least"
 
 
 def test_what_others_forget_is_gone_here_though_the_files_are_as_before_it_came(client, folder):
     other, label = LiveTagger(folder), corpus()[1][0][0]  # a label that there is: the folder is then as it was
     before = manifest.read_manifest(folder)
     other.add([_document(TEXT, label, "gone")])
-    assert client.served.look()
-    assert "gone" in client.served.tagger
+    assert client.model.refresh()
+    assert "gone" in client.model.tagger
     other.forget(["gone"])
     assert manifest.read_manifest(folder).files == before.files  # only the generation tells
-    assert client.served.look()
-    assert "gone" not in client.served.tagger
+    assert client.model.refresh()
+    assert "gone" not in client.model.tagger
     assert client.get("/health").json()["points"] == POINTS
 
 
 def test_a_model_that_is_replaced_is_served(client, folder):
     texts, tags, names = corpus()
     train(embedding_dim=8).save(folder)
-    assert client.served.look()
+    assert client.model.refresh()
     smaller = TextTagger(calibration=None).fit(texts[:50], tags[:50], names[:50])
     smaller.save(folder)
-    assert client.served.look()
+    assert client.model.refresh()
     health = client.get("/health").json()
     assert (health["points"], health["ok"], health["model"]["calibrated"]) == (50, True, False)
     assert client.post("/tag", {"text": texts[3]}).status_code == 200
@@ -570,7 +570,7 @@ def test_a_broken_replacement_keeps_the_old_model(client, folder):
     before = labels_of(client.post("/tag", {"text": TEXT}))
     sound = (folder / "model.json").read_bytes()
     (folder / "model.json").write_bytes(sound[:-20])
-    assert not client.served.look()
+    assert not client.model.refresh()
     health = client.get("/health")
     assert health.status_code == 200
     assert health.json()["ok"] is False
@@ -580,12 +580,12 @@ def test_a_broken_replacement_keeps_the_old_model(client, folder):
     assert "JSON" in error_of(client.post("/add", body, headers=BEARER), 503)
     assert (folder / "model.json").read_bytes() == sound[:-20], "what is broken is not made worse"
     (folder / "model.json").write_bytes(sound)
-    assert client.served.look()
+    assert client.model.refresh()
     assert client.get("/health").json()["ok"] is True
     assert client.post("/add", body, headers=BEARER).status_code == 200
 
 
-def test_a_file_of_the_replacement_is_missing_for_a_while(client, folder, tmp_path, monkeypatch):
+def test_a_file_of_the_replacement_is_missing_for_a_while(client, folder):
     train(embedding_dim=8).save(folder)
     (file,) = folder.glob("learner-000.*.safetensors")
     kept = file.read_bytes()
@@ -594,12 +594,12 @@ def test_a_file_of_the_replacement_is_missing_for_a_while(client, folder, tmp_pa
     # Without a look before: the change itself finds out, and the next one must not take the folder for the old model's.
     for _ in range(3):
         assert "missing" in error_of(client.post("/add", body, headers=BEARER), 503)
-    assert not client.served.look()
+    assert not client.model.refresh()
     assert "missing" in client.get("/health").json()["reload_error"]
     file.write_bytes(kept)
-    assert not client.served.look(), "it is tried again after a while only"
-    monkeypatch.setattr("neartag.serve.served.RETRY", 0.0)
-    assert client.served.look()
+    assert not client.model.refresh(), "it is tried again after a while only"
+    client.model.retry_seconds = 0.0
+    assert client.model.refresh()
     assert client.get("/health").json()["ok"] is True
     assert client.post("/add", body, headers=BEARER).status_code == 200
     assert len(TextTagger.load(folder)) == POINTS + 1
@@ -607,11 +607,11 @@ def test_a_file_of_the_replacement_is_missing_for_a_while(client, folder, tmp_pa
 
 def test_a_folder_that_is_gone_for_a_while(client, folder):
     moved = folder.rename(folder.with_name("moved"))
-    assert not client.served.look()
+    assert not client.model.refresh()
     assert not client.get("/health").json()["ok"]
     assert client.post("/tag", {"text": TEXT}).status_code == 200
     moved.rename(folder)
-    assert client.served.look()
+    assert client.model.refresh()
     assert client.get("/health").json()["ok"]
 
 
@@ -620,7 +620,7 @@ def test_a_folder_that_is_gone_for_a_while(client, folder):
 
 def test_health(shared, trained):
     answer = shared.get("/health").json()
-    shapes.Health.model_validate(answer)
+    schemas.Health.model_validate(answer)
     assert answer["ok"] is True
     assert answer["points"] == POINTS
     assert answer["labels"] == len(trained.labels)
@@ -694,24 +694,25 @@ def test_openapi_tells_all(shared):
             if path in ("/tag", "/explain", "/map", "/add", "/forget"):
                 assert {"400", "413", "415", "422", "503"} <= set(operation["responses"])
                 body = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-                shape = getattr(shapes, body)
+                schema = getattr(schemas, body)
                 for example in document["components"]["schemas"][body]["examples"]:
-                    shape.model_validate(example)
+                    schema.model_validate(example)
     assert document["paths"]["/add"]["post"]["security"] == [{"token": []}]
 
 
-def test_examples_in_the_description_are_of_their_shapes():
-    for shape in vars(shapes).values():
-        extra = getattr(shape, "model_config", {}).get("json_schema_extra") or {}
+def test_examples_in_the_description_fit_their_schemas():
+    for schema in vars(schemas).values():
+        extra = getattr(schema, "model_config", {}).get("json_schema_extra") or {}
         for example in extra.get("examples", []):
-            shape.model_validate_json(json.dumps(example))
+            schema.model_validate_json(json.dumps(example))
 
 
 def test_examples_can_be_asked(client):
-    for path, shape in (("/tag", shapes.TagRequest), ("/explain", shapes.ExplainRequest), ("/map", shapes.MapRequest)):
-        for example in shape.model_config["json_schema_extra"]["examples"]:
+    paths = {"/tag": schemas.TagRequest, "/explain": schemas.ExplainRequest, "/map": schemas.MapRequest}
+    for path, schema in paths.items():
+        for example in schema.model_config["json_schema_extra"]["examples"]:
             assert client.post(path, example).status_code == 200
-    for path, shape in (("/add", shapes.AddRequest), ("/forget", shapes.ForgetRequest)):
+    for path, shape in (("/add", schemas.AddRequest), ("/forget", schemas.ForgetRequest)):
         for example in shape.model_config["json_schema_extra"]["examples"]:
             assert client.post(path, example, headers=BEARER).status_code == 200
 
@@ -740,7 +741,7 @@ def test_the_page_and_its_policy(shared):
 
 
 def test_the_policy_of_a_page():
-    made = page.policy("<style>a{}</style><script type=module>1</script>\n<SCRIPT>2</SCRIPT >")
+    made = page.make_policy("<style>a{}</style><script type=module>1</script>\n<SCRIPT>2</SCRIPT >")
     hashes = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in (b"1", b"2", b"a{}")]
     assert f"script-src 'sha256-{hashes[0]}' 'sha256-{hashes[1]}'; style-src 'sha256-{hashes[2]}'" in made
-    assert "script-src 'none'; style-src 'none'" in page.policy("<p>nothing</p>")
+    assert "script-src 'none'; style-src 'none'" in page.make_policy("<p>nothing</p>")

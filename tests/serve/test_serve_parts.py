@@ -16,12 +16,12 @@ pytest.importorskip("fastapi")
 from cli_helpers import fail
 from neartag import VectorFeatures, store
 from neartag.core.errors import ModelError, ParameterError
-from neartag.serve.batch import MOST_TEXTS, Batcher
-from neartag.serve.map import Maps, _sample
+from neartag.serve.batch import MAX_BATCH_TEXTS, Batcher
+from neartag.serve.explanations import utf16
+from neartag.serve.followed_model import FollowedModel
+from neartag.serve.map import ClusterMaps, _sample
 from neartag.serve.metrics import Metrics
-from neartag.serve.reasons import utf16
-from neartag.serve.run import DEALT_OUT, SharedPort, bind
-from neartag.serve.served import Served
+from neartag.serve.run import SHARES_PORTS, SharedPort, bind
 from neartag.serve.settings import Settings
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 
 def test_settings_reach_the_workers():
     settings = Settings(token_file="t", max_body=5, max_seconds=0.5, hosts=("a", "b"))
-    assert Settings.handed_on(settings.hand_on("some folder")) == ("some folder", settings)
+    assert Settings.from_text(settings.to_text("some folder")) == ("some folder", settings)
 
 
 def test_the_token(tmp_path, monkeypatch):
@@ -105,7 +105,7 @@ def test_what_is_to_be_installed_is_said(folder, monkeypatch):
     assert 'pip install ".[serve]"' in line, "the only one of the two that works before a release"
 
 
-@pytest.mark.skipif(not DEALT_OUT, reason="only Linux deals connections out")
+@pytest.mark.skipif(not SHARES_PORTS, reason="only Linux deals connections out")
 def test_a_shared_port_is_listened_on_by_each():
     with bind("127.0.0.1", 0, 2) as held:
         assert isinstance(held, SharedPort)
@@ -144,7 +144,7 @@ def test_batches_are_bounded_and_forget_who_left():
         batcher.close()
         return sizes
 
-    assert asyncio.run(scenario()) == [1, MOST_TEXTS, 90 - MOST_TEXTS, 200]
+    assert asyncio.run(scenario()) == [1, MAX_BATCH_TEXTS, 90 - MAX_BATCH_TEXTS, 200]
 
 
 # Places in texts
@@ -163,7 +163,7 @@ def test_places_in_units_of_utf16(text):
 def test_the_map_of_several_clusters_shows_voters_of_others_too():
     classifier = X1Classifier(embedding_dim=8, n_clusters=4, n_learners=2, feature_share=0.3, n_jobs=1)
     tagger = TextTagger(classifier=classifier, calibration=None).fit(*corpus())
-    maps, seen = Maps(), set()
+    maps, seen = ClusterMaps(), set()
     for text in corpus()[0][:20]:
         drawn = maps.draw(tagger, text, 30)
         seen.update(point["outside"] for point in drawn["points"] if point["share"] > 0)
@@ -172,12 +172,12 @@ def test_the_map_of_several_clusters_shows_voters_of_others_too():
         assert len(drawn["points"]) <= 30 + 2 * 3 * 80
         assert 0 < drawn["cluster"]["explained"] <= 1
     assert seen == {True, False}
-    assert 1 < len(maps._known) <= 4, "directions are found once a cluster"
+    assert 1 < len(maps._cached) <= 4, "directions are found once a cluster"
 
 
 def test_the_map_is_that_of_the_principal_components(folder):
     tagger = TextTagger.load(folder)
-    drawn = Maps().draw(tagger, corpus()[0][0], 400)
+    drawn = ClusterMaps().draw(tagger, corpus()[0][0], 400)
     cluster = tagger.stored.model.learners[0].clusters[0]
     points = cluster.points - cluster.points.mean(axis=0)
     _, singular, axes = np.linalg.svd(points, full_matrices=False)
@@ -198,7 +198,7 @@ def test_the_sample_hardly_changes_as_points_are_added():
 def test_a_map_where_everything_was_forgotten(folder):
     tagger = TextTagger.load(folder)
     tagger.forget(tagger.stored.point_names)
-    assert Maps().draw(tagger, corpus()[0][0], 10)["points"] == []
+    assert ClusterMaps().draw(tagger, corpus()[0][0], 10)["points"] == []
 
 
 # The model
@@ -209,13 +209,13 @@ def test_a_model_of_vectors_is_not_served(tmp_path):
     classifier = X1Classifier(embedding_dim=4, n_jobs=1)
     TextTagger(VectorFeatures(), classifier, calibration=None).fit(vectors, [["a"], ["b"]] * 15).save(tmp_path)
     with pytest.raises(ModelError, match="vectors, not texts"):
-        Served(tmp_path, Metrics())
+        FollowedModel(tmp_path, Metrics())
 
 
 def test_the_folder_is_followed_until_the_end(folder):
-    served = Served(folder, Metrics())
+    served = FollowedModel(folder, Metrics())
     looked = threading.Event()
-    served.look = looked.set
+    served.refresh = looked.set
     served.start()
     assert looked.wait(10)
     served.close()

@@ -132,7 +132,7 @@ def test_forgetting_again_removes_what_a_killed_writer_left(folder):
 
 
 def test_a_model_that_takes_no_documents_stays_as_it_is(folder, trained):
-    from neartag.comparators.knn import KNNClassifier
+    from neartag.comparators.knn.classifier import KNNClassifier
 
     stored = trained.stored
     X = stored.features.transform(list(stored.texts))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from neartag.cli import output
 from neartag.cli.options import (
+    METHOD_NAMES,
     AsJson,
     Jobs,
     MaxMemory,
@@ -16,11 +20,17 @@ from neartag.cli.options import (
     Quiet,
     RandomState,
     read_settings,
+    read_value,
 )
-from neartag.comparators import METHODS
-from neartag.core.errors import ParameterError
+from neartag.core.errors import DataError, ParameterError
+from neartag.core.method import Method, Settings
 from neartag.core.parameters import parse_bytes
+from neartag.methods import registry
 
+if TYPE_CHECKING:
+    from neartag.methods.compare import Parts
+
+ALL = "all"
 BUG = 1  # exit status
 LARGEST_CUT = 1000  # labels a point; nobody reads further
 
@@ -33,7 +43,7 @@ def compare(
         ),
     ] = None,
     methods: Annotated[
-        str, typer.Option(metavar="NAMES", help=f"all, or some of {', '.join(METHODS)}, separated by commas.")
+        str, typer.Option(metavar="NAMES", help=f"all, or some of {METHOD_NAMES}, separated by commas.")
     ] = "x1,knn",
     train: Annotated[
         str | None, typer.Option(metavar="FILE", help="Data file to learn from, in place of DATA.")
@@ -76,32 +86,33 @@ def compare(
     numbers = read_cuts(cuts)
     shared = {**read_settings({"random_state": random_state, "max_memory": max_memory}), "n_jobs": jobs}
 
-    from neartag.cli import figure, side_by_side
-    from neartag.cli.comparison import Comparison, load_parts, plan
-
-    tasks = plan(methods, preset, source, changes or [])
-    if plot is not None:
-        figure.check_target(plot)
-
+    from neartag.cli import compare_report
     from neartag.core.threads import resolve_jobs
+    from neartag.evaluation import plots
+    from neartag.methods.compare import Comparison, plan
 
+    chosen = choose_methods(methods)
+    tasks = plan(list(chosen.values()), preset, source, read_changes(changes or [], chosen))
+    if plot is not None:
+        plots.check_target(plot)
     resolve_jobs(jobs)
     progress = output.progress(quiet)
     memory = shared.get("max_memory")
     with progress.start(None, f"reading {source}"):
         parts = load_parts(source, target, None if memory is None else parse_bytes(memory))
-    comparison = Comparison(parts, numbers, shared, progress, propensities=(propensity_a, propensity_b))
+    propensities = propensity_a, propensity_b
+    comparison = Comparison(parts, numbers, shared, progress, propensities=propensities, model_bytes=stored_bytes)
     outcomes = []
     for task in tasks:
         outcomes.append(comparison.run(task))
-        output.message(outcomes[-1].told, quiet=quiet or not outcomes[-1].took_long)
+        output.message(outcomes[-1].in_a_line, quiet=quiet or not outcomes[-1].took_long)
     report = {"data": source if source == target else f"{source}, {target}", **comparison.report(outcomes)}
     if as_json:
         output.show_json(report)
     else:
-        side_by_side.show(report)
+        compare_report.show(report)
     if plot is not None:  # last: whatever a drawing may fail of, the results are told
-        side_by_side.draw(report, plot)
+        compare_report.draw(report, chosen, plot)
     if any(outcome.bug for outcome in outcomes):
         raise typer.Exit(BUG)
 
@@ -116,3 +127,61 @@ def read_cuts(text: str) -> list[int]:
         limits = f"from 1 to {LARGEST_CUT}, separated by commas, such as 1,3,5"
         raise ParameterError(f"-k must be whole numbers {limits}, not {text!r}")
     return numbers
+
+
+def choose_methods(words: str) -> dict[str, Method]:
+    """Return the methods named, by name and in the order in which they are named; "all" is all there are."""
+    if words.strip().lower() == ALL:
+        return registry.METHODS.all()
+    named = [registry.get(word) for word in words.split(",") if word.strip()]
+    if not named:
+        raise ParameterError(f"--methods names none: give some of {', '.join(registry.METHODS.names())}, or {ALL}")
+    return {method.name: method for method in named}
+
+
+def read_changes(changes: Sequence[str], methods: dict[str, Method]) -> dict[str, Settings]:
+    """Return the settings that texts such as leml.rank=50 stand for, by method."""
+    by_method: dict[str, Settings] = {}
+    for text in changes:
+        place, equals, value = text.partition("=")
+        before, dot, name = (part.strip().replace("-", "_") for part in place.partition("."))
+        if not (equals and dot):
+            raise ParameterError(f"--set {text}: write METHOD.PARAMETER=VALUE, as in leml.rank=50")
+        method = registry.get(before)
+        if method.name not in methods:
+            raise ParameterError(f"--set {text}: {method.name} is not among the methods to compare")
+        by_name = {parameter.name: parameter for parameter in method.parameters}
+        if name not in by_name:
+            raise ParameterError(f"--set {text}: {method.name} has no parameter {name!r}; it has {', '.join(by_name)}")
+        settings = by_method.setdefault(method.name, {})
+        settings[name] = read_value(by_name[name], value.strip(), f"--set {method.name}.{name}")
+    return by_method
+
+
+def load_parts(train: str, test: str, memory: int | None) -> Parts:
+    """Return both parts as rows of the same features; those of texts are fitted on the train part."""
+    from neartag.cli.data import load_points, load_training
+    from neartag.methods.compare import Parts
+    from neartag.storage.bundle import StoredModel
+
+    if train == test and Path(train).is_file():
+        raise DataError(f"{train} is one file: name the points to test on too, by --test FILE")
+    dataset, features, _ = load_training(train, memory)
+    # What `load_points` asks of a model: no method is trained yet.
+    sizes = SimpleNamespace(n_features=dataset.n_features, n_labels=dataset.n_labels)
+    X_test, Y_test = load_points(test, "test", StoredModel(sizes, dataset.label_names, None, features, {}))
+    if X_test.shape[0] == 0:
+        raise DataError(f"{test} has no points to test on")
+    return Parts(dataset.X, dataset.Y, X_test, Y_test)
+
+
+def stored_bytes(model: Any) -> int:
+    """Return the size of a model's folder."""
+    import tempfile
+
+    from neartag.cli.model_folder import disk_bytes
+    from neartag.storage import store
+
+    with tempfile.TemporaryDirectory(prefix="neartag-") as folder:
+        store.save(model, Path(folder) / "model")
+        return disk_bytes(Path(folder) / "model")

@@ -45,10 +45,10 @@ def evaluate(
     import numpy as np
 
     from neartag.cli.data import load_points
-    from neartag.cli.predict import predicted
-    from neartag.cli.usage import Usage
+    from neartag.core.usage import Usage
     from neartag.evaluation.propensities import LabelCounts
     from neartag.evaluation.report import report_metrics
+    from neartag.methods.predict import predict_batches
     from neartag.storage import store
 
     progress = output.progress(quiet)
@@ -60,7 +60,7 @@ def evaluate(
         if train is not None:
             counts = LabelCounts.of(load_points(train, "train", stored, reading)[1])
     usage = Usage()
-    batches = [labels for labels, _ in predicted(stored.model, X, max(CUTS), jobs, progress)]
+    batches = [labels for labels, _ in predict_batches(stored.model, X, max(CUTS), jobs, progress)]
     seconds = usage.measured()["seconds"]
     labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
     scores = report_metrics(labels, Y, counts, CUTS, a=propensity_a, b=propensity_b)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet, in_words
-from neartag.comparators import METHODS
+from neartag.core.method import resolve
+from neartag.methods import registry
 
 if TYPE_CHECKING:
     from neartag.storage.bundle import StoredModel
-    from neartag.x1.learner import Learner
-    from neartag.x1.model import X1Model
 
 
 def inspect(model: Model, as_json: AsJson = False, quiet: Quiet = False) -> None:
@@ -36,7 +35,7 @@ def inspect(model: Model, as_json: AsJson = False, quiet: Quiet = False) -> None
 def describe(stored: StoredModel) -> dict[str, Any]:
     """Return what there is to know about a model, fit for JSON."""
     model = stored.model
-    learners = _describe_parts(model) if model.kind == "x1" else {}
+    method = registry.get(model.kind)
     return {
         "kind": stored.info["kind"],
         "neartag_version": stored.info["neartag_version"],
@@ -48,24 +47,17 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "label_names": stored.label_names is not None,
         "point_names": stored.point_names is not None,
         "parameters": model.parameters,
-        **learners,
-        **(_describe_changes(stored) if model.kind == "x1" else {}),
+        **(resolve(method.inspection)(model) if method.inspection else {}),
+        **(_describe_changes(stored) if method.updates else {}),
         "files": stored.info["files"],
         "bytes": stored.info["bytes"],
     }
 
 
-def spread(values: list[float]) -> dict[str, float]:
-    """Return the smallest, the middle and the largest value."""
-    import statistics
-
-    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
-
-
 def show(model: str, report: dict[str, Any]) -> None:
     """Print the report as tables."""
     yes = {True: "yes", False: "no"}
-    method = METHODS[report["kind"]]
+    method = registry.get(report["kind"])
     output.show_pairs(
         [
             ("model", f"{model}, {method.title}, written by neartag {report['neartag_version']}"),
@@ -100,23 +92,6 @@ def show(model: str, report: dict[str, Any]) -> None:
     print()
     rows = [[name, output.human_bytes(size)] for name, size in report["files"].items()]
     output.show_table(["file", "size"], [*rows, ["all", output.human_bytes(report["bytes"])]])
-
-
-def _describe_parts(model: X1Model) -> dict[str, Any]:
-    learners = [_describe_learner(learner) for learner in model.learners]
-    refinement = model.refinement
-    if refinement is None:
-        return {"learners": learners, "refinement": None}
-    every = [each for each in (refinement.rankers, refinement.later) if each is not None]
-    return {
-        "learners": learners,
-        "refinement": {
-            "candidates": int(refinement.size),
-            "rankers": int(refinement.rankers.known.sum()),
-            "later_rankers": 0 if refinement.later is None else int(refinement.later.known.sum()),
-            "weights": sum(int(each.weights.nnz) for each in every),
-        },
-    }
 
 
 def _show_refinement(refinement: dict[str, Any] | None, labels: int) -> None:
@@ -214,14 +189,3 @@ def _show_learners(learners: list[dict[str, Any]]) -> None:
         for number, learner in enumerate(learners)
     ]
     output.show_table(headings, rows)
-
-
-def _describe_learner(learner: Learner) -> dict[str, Any]:
-    sizes = [len(cluster.members) for cluster in learner.clusters]
-    unexplained = [float(cluster.unexplained) for cluster in learner.clusters]
-    return {
-        "clusters": len(sizes),
-        "cluster_size": spread([float(size) for size in sizes]),
-        "cluster_sizes": sizes,
-        "unexplained": spread(unexplained),
-    }

@@ -97,7 +97,7 @@ for command in (
     serve,
     reproduce,
 ):
-    app.command()(command)
+    app.command(cls=getattr(command, "command_class", None))(command)  # options of its own, where it has any
 app.add_typer(datasets)
 
 

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 
 from neartag.cli import output
-from neartag.cli.options import AsJson, find_method, flag, in_words
-from neartag.comparators import METHODS, Method
-from neartag.comparators.presets import CHOSEN
-from neartag.methods.presets import PRESETS
+from neartag.cli.options import AsJson, flag, in_words
+from neartag.core.method import Method
+from neartag.methods import registry
 
 _ENTRY = re.compile(r"(-|[0-9]+\.) ")  # of a list
-# The comparators' facts stand where they are implemented; X1 is spread over many files.
-_X1 = """\
-Kush Bhatia, Himanshu Jain, Purushottam Kar, Manik Varma and Prateek Jain, "Sparse Local Embeddings for Extreme \
-Multi-label Classification", NIPS 2015.
-
-Objective: in each cluster of the points, with Ω the pairs of a point and its n̄ nearest label vectors, embeddings Z and
-then regressors V
-
-    min over Z (n, L̂) of ‖P_Ω(Y·Yᵀ) − P_Ω(Z·Zᵀ)‖²
-    min over V (d, L̂) of ‖Z − X·V‖² + λ‖V‖² + μ‖X·V‖₁
-
-A label's score is its share of the votes of the training points nearest to x·V, and with a share of its own of those
-nearest to x.
-
-Cost: a step of SVP takes n·L̂² + |Ω|·L̂ steps, the regression one factor of the smaller of d × d and n × n, or
-conjugate gradients. Predicting a point takes d̄·L̂ for x·V, n·L̂ for the neighbours in its cluster and k·L̄ for the vote.
-Memory: V, X·V and, where features vote too, the rows.
-"""
 
 
 def methods(
@@ -47,16 +26,16 @@ def methods(
     Each can be trained (neartag train --method NAME) and held against others (neartag compare).
     """
     if name is not None:
-        method = find_method(name)
+        method = registry.get(name)
         if as_json:
             output.show_json(describe(method))
         else:
             show(method)
     elif as_json:
-        output.show_json([_summary(method) for method in METHODS.values()])
+        output.show_json([_summary(method) for method in registry.METHODS.all().values()])
     else:
-        entries = [(each.name, [f"{each.title}: {each.summary}", each.reference]) for each in METHODS.values()]
-        output.show_list(entries)
+        found = registry.METHODS.all().values()
+        output.show_list([(each.name, [f"{each.title}: {each.summary}", each.reference]) for each in found])
         print()
         output.show_words("A method's parameters: neartag methods NAME")
 
@@ -73,19 +52,9 @@ def describe(method: Method) -> dict[str, Any]:
         }
         for each in method.parameters
     ]
-    presets = list(PRESETS if method.name == "x1" else CHOSEN[method.name])
-    return {**_summary(method), "facts": facts(method), "presets": presets, "parameters": parameters}
-
-
-def facts(method: Method) -> str:
-    """Return what the method's file says of its reference, objective and cost; nothing is imported for it."""
-    if method.name == "x1":
-        return _X1
-    spec = find_spec(method.module)
-    source = getattr(spec.loader, "get_source", lambda _: None)(method.module) if spec is not None else None
-    text = ast.get_docstring(ast.parse(source)) if source else None
-    # The first paragraph is the file's heading, which says what the summary says.
-    return (text or "").partition("\n\n")[2]
+    # The first paragraph of a description is a heading, which says what the summary says.
+    facts = (method.description or "").strip().partition("\n\n")[2]
+    return {**_summary(method), "facts": facts, "presets": list(method.presets), "parameters": parameters}
 
 
 def show(method: Method) -> None:
@@ -116,7 +85,7 @@ def reflowed(text: str) -> list[str]:
         if line and not entry and (listed or not line.startswith(" ")):
             words.append(line.strip())
             continue
-        lines += output.wrapped(" ".join(words), hanging=len(listed.group()) if listed else 0)
+        lines += output.wrap(" ".join(words), hanging=len(listed.group()) if listed else 0)
         words = [line] if entry else []
         if not entry:
             lines.append(line)

@@ -6,16 +6,19 @@ Nothing heavy is imported here: `neartag --help` reads this file.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from neartag import comparators
-from neartag.comparators import METHODS, Method
-from neartag.comparators.parameters import MAX_MEMORY
+from neartag.comparators.shared.parameters import MAX_MEMORY
 from neartag.core.errors import ParameterError
+from neartag.core.method import Method
 from neartag.core.parameters import RANDOM_STATE, Parameter
+from neartag.methods import registry
+from neartag.methods.registry import DEFAULT_METHOD
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
@@ -24,7 +27,8 @@ Jobs = Annotated[int, typer.Option("--n-jobs", help="Cores used; -1: all.")]
 PropensityA = Annotated[float, typer.Option("--propensity-a", help="A of the propensities (Wikipedia: 0.5).")]
 PropensityB = Annotated[float, typer.Option("--propensity-b", help="B of the propensities (Wikipedia: 0.4).")]
 
-OWN = "x1"  # the method meant where none is named, whose options `train --help` shows
+# neartag's own methods, for help texts: those of other packages are looked for when they are needed.
+METHOD_NAMES = ", ".join(registry.METHODS.builtin())
 _METAVARS = {int: "INTEGER", float: "NUMBER", bytes: "SIZE"}
 
 
@@ -46,35 +50,71 @@ def option(parameter: Parameter, *, hidden: bool = False) -> Any:
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with an option for each parameter of each method; it gets their texts as keywords.
 
-    Options that X1 does not have are hidden: `neartag methods NAME` shows them. A name that several methods use is one
-    option, read by `read_settings` as the method chosen reads it.
+    Options that the default method does not have are hidden: `neartag methods NAME` shows them. A name that several
+    methods use is one option, read by `read_settings` as the method chosen reads it. The options of another package's
+    method are there when the arguments choose that method.
     """
-    own = inspect.signature(command, eval_str=True)
-    kept = [entry for entry in own.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
-    made = {parameter.name: option(parameter) for parameter in METHODS[OWN].parameters}
-    for method in METHODS.values():
-        for parameter in method.parameters:
-            if parameter.name not in made:
-                made[parameter.name] = option(parameter, hidden=True)
+    signature = inspect.signature(command, eval_str=True)
+
+    class WithMethods(MethodCommand):
+        def extended(self, method: Method) -> Callable[..., None]:
+            def run(**given: Any) -> None:
+                command(**given)
+
+            return _set_options(run, signature, [*registry.METHODS.builtin().values(), method])
+
+    _set_options(command, signature, list(registry.METHODS.builtin().values()))
+    command.command_class = WithMethods  # type: ignore[attr-defined]
+    return command
+
+
+class MethodCommand(TyperCommand):
+    """A command that takes the parameters of any method as options, also where another package brings the method."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; what another package's method can be asked is known by then."""
+        name = _chosen_method(args)
+        elsewhere = name is not None and name not in registry.METHODS.builtin()
+        if name is not None and elsewhere and name in registry.METHODS.names():
+            app = typer.Typer(add_completion=False)
+            app.command()(self.extended(registry.get(name)))
+            whole = typer.main.get_command(app)
+            self.params, self.callback = whole.params, whole.callback
+        return super().parse_args(ctx, args)
+
+    def extended(self, method: Method) -> Callable[..., None]:
+        """Return the command's function with the options of one more method."""
+        raise NotImplementedError
+
+
+def _set_options(
+    command: Callable[..., None], signature: inspect.Signature, methods: Sequence[Method]
+) -> Callable[..., None]:
+    """Give a command these methods' parameters as options, those hidden that the first method does not have."""
+    kept = [entry for entry in signature.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
+    shown = {parameter.name: option(parameter) for parameter in methods[0].parameters}
+    every = (parameter for method in methods for parameter in method.parameters)
+    hidden = {each.name: option(each, hidden=True) for each in every if each.name not in shown}
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in made.items()
+        for name, annotation in {**shown, **hidden}.items()
     ]
     # typer reads both: the signature for order and defaults, the annotations for types.
-    command.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    command.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
     command.__annotations__ = {entry.name: entry.annotation for entry in (*kept, *added)}
     return command
 
 
-def find_method(name: str) -> Method:
-    """Return the method of this name, which may have dashes; ParameterError names those there are."""
-    plain = name.strip().lower().replace("-", "_")
-    return comparators.get(plain if plain in METHODS else name)
+def _chosen_method(args: Sequence[str]) -> str | None:
+    for word, after in pairwise([*args, ""]):
+        if word == "--method" or word.startswith("--method="):
+            return (after if word == "--method" else word.partition("=")[2]).strip().lower().replace("-", "_")
+    return None
 
 
-def read_settings(given: Mapping[str, str | bool | None], method: str = OWN) -> dict[str, Any]:
+def read_settings(given: Mapping[str, str | bool | None], method: str = DEFAULT_METHOD) -> dict[str, Any]:
     """Return the parameters that were given, as the method takes them; ParameterError for the first that it cannot."""
-    by_name = {parameter.name: parameter for parameter in METHODS[method].parameters}
+    by_name = {parameter.name: parameter for parameter in registry.get(method).parameters}
     settings = {}
     for name, text in given.items():
         if text is None:

@@ -1,4 +1,4 @@
-"""`neartag reproduce`: the paper's tables and figures, measured on the data sets that are present."""
+"""`neartag reproduce`: measure the paper's tables and figures on the data sets that are present."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from neartag.cli import output
 from neartag.cli.options import Quiet
 from neartag.core.errors import DataError, ParameterError
 
-BUG = 1  # exit status
+BUG_STATUS = 1  # exit status
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 
 
 def reproduce(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Samples of the data and few runs: the whole report in minutes.")
+        bool, typer.Option("--quick", help="Samples of the data and few runs: the whole report takes minutes.")
     ] = False,
     only: Annotated[
         str, typer.Option(metavar="NAMES", help="Experiments to measure, such as table3,figure1a.  [default: all]")
@@ -29,85 +29,86 @@ def reproduce(
         str, typer.Option(metavar="NAMES", help="Data sets, such as bibtex,debian.  [default: all that are present]")
     ] = "",
     seeds: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Splits or runs of a figure, at most.", show_default=False)
+        int | None, typer.Option(metavar="NUMBER", help="Splits or runs per number, at most.", show_default=False)
     ] = None,
     results: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Where results are kept, and read from.  [default: OUT/results]"),
+        typer.Option(metavar="DIR", help="Folder of the results, read and written.  [default: OUT/results]"),
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help=f"Where the report goes.  [default: {FOLDER}, or {QUICK_FOLDER}]"),
+        typer.Option(metavar="DIR", help=f"Folder of the report.  [default: {FOLDER}, or {QUICK_FOLDER}]"),
     ] = None,
     jobs: Annotated[int, typer.Option("--n-jobs", "--jobs", help="Cores used; -1: all.")] = -1,
     report_only: Annotated[
-        bool, typer.Option("--report", help="Measure nothing, write the report of the results that are there.")
+        bool, typer.Option("--report", help="Measure nothing; write the report of the results that are there.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure the paper's tables and figures beside what it prints.
+    """Measure the paper's tables and figures, and show them beside what it prints.
 
-    Each figure is measured on those of the paper's data sets that are present, and on the embedded corpus where an
-    experiment has none. Every result is kept as it ends: the same command, given again, goes on where it was stopped,
-    and what is measured already is not measured again. The report is one HTML page, and Markdown with its plots.
+    Each is measured on those of the paper's data sets that are present; an experiment that has none uses the embedded
+    corpus. Every result is kept when it ends. Run again, the command continues where it stopped and does not measure
+    anything twice. The report is one HTML page, and Markdown with its plots.
     """
     if seeds is not None and seeds < 1:
         raise ParameterError(f"--seeds must be at least 1, not {seeds}")
 
-    from neartag.experiments import draw, runner
+    from neartag.experiments import runner
     from neartag.experiments.plan import Plan
+    from neartag.experiments.report import draw
 
-    names = tuple(dict.fromkeys(words(only))) or runner.NAMES
+    names = tuple(dict.fromkeys(split_names(only))) or runner.NAMES
     draw.check()
     target = Path(out or (QUICK_FOLDER if quick else FOLDER))
     folder = Path(results) if results else target / "results"
     for place in (target, folder):
-        _make(place)
+        _make_folder(place)
 
     from neartag.core.threads import resolve_jobs
-    from neartag.experiments import datasets, report
-    from neartag.experiments import results as kept
+    from neartag.experiments import datasets
+    from neartag.experiments.pages import write_report
+    from neartag.experiments.results import read_records
 
     resolve_jobs(jobs)
-    for name in names:
-        runner.get(name)
+    runner.load_experiments(names)
     plan = Plan(
-        data=datasets.choose(words(data), quick=quick),
-        methods=_methods(methods),
+        data=datasets.choose(split_names(data), quick=quick),
+        methods=_find_methods(methods),
         quick=quick,
         jobs=jobs,
         seeds=seeds,
     )
     if report_only:
-        found = runner.valid(kept.kept(folder), plan)
+        measured = runner.current_results(read_records(folder), plan)
     else:
-        found = runner.run(plan, names, folder, output.progress(quiet))
-    pages = report.write(found, target)
+        measured = runner.run(plan, names, folder, output.progress(quiet))
+    pages = write_report(measured, target)
     if not quiet:
-        output.show_pairs([("measured", f"{len(found)} cells"), ("failed", f"{len(found.failed)} cells")])
+        output.show_pairs([("measured", f"{len(measured)} cells"), ("failed", f"{len(measured.failed)} cells")])
         output.show_pairs([(page.suffix.removeprefix("."), str(page)) for page in pages])
-    if any(record.bug for record in found.records.values()):
-        raise typer.Exit(BUG)
+    if any(record.bug for record in measured.records.values()):
+        raise typer.Exit(BUG_STATUS)
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text such as table3,figure1a."""
-    return [word.strip() for word in text.split(",") if word.strip()]
+def split_names(text: str) -> list[str]:
+    """Return the names in a text such as table3,figure1a."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _methods(text: str) -> tuple[str, ...] | None:
-    from neartag.comparators import METHODS
+def _find_methods(text: str) -> tuple[str, ...] | None:
     from neartag.experiments.methods import VARIANTS
+    from neartag.methods.registry import METHODS
 
-    chosen = tuple(word.lower() for word in words(text))
-    known = dict.fromkeys((*METHODS, *VARIANTS))
-    for word in chosen:
-        if word not in known:
-            raise ParameterError(f"--methods: there is no method {word!r}: choose among {', '.join(known)}")
+    chosen = tuple(name.lower() for name in split_names(text))
+    known = dict.fromkeys((*METHODS.names(), *VARIANTS))
+    for name in chosen:
+        if name not in known:
+            raise ParameterError(f"--methods: there is no method {name!r}: choose among {', '.join(known)}")
     return chosen or None
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     """Make a folder now, before anything is measured that could not be kept."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

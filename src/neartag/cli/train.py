@@ -10,13 +10,13 @@ import typer
 from neartag.cli import output
 from neartag.cli.encoder_options import EncoderOptions
 from neartag.cli.model_folder import check_target, disk_bytes
-from neartag.cli.options import OWN, AsJson, Quiet, find_method, read_settings, with_parameters
+from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.sources import HELP, Reading, with_reading
-from neartag.cli.usage import Usage
-from neartag.comparators import METHODS
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
-from neartag.methods import presets
+from neartag.core.usage import Usage
+from neartag.methods import presets, registry
+from neartag.methods.registry import DEFAULT_METHOD
 
 CALIBRATIONS = ("auto", "isotonic", "platt", "none")
 
@@ -26,7 +26,7 @@ CALIBRATIONS = ("auto", "isotonic", "platt", "none")
 def train(
     data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its train part.")],
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder to save the model in.")],
-    method: Annotated[str, typer.Option(metavar="NAME", help=f"What learns: {', '.join(METHODS)}.")] = OWN,
+    method: Annotated[str, typer.Option(metavar="NAME", help=f"What learns: {METHOD_NAMES}.")] = DEFAULT_METHOD,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -86,7 +86,7 @@ def train(
 
     The options below are X1's. Other methods' options: neartag methods NAME.
     """
-    chosen = find_method(method)
+    chosen = registry.get(method)
     if calibration not in CALIBRATIONS:
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
     settings = choose_settings(preset, given, chosen.name)
@@ -101,21 +101,20 @@ def train(
 
     options = EncoderOptions(encoder, word_pairs, char_ngrams, min_df, max_df, hashing, stop_words)
     to_fit = options.make_encoder(reading.part)
-    classifier = chosen.classifier()(**settings)
+    classifier = chosen.estimator_class()(**settings)
     resolve_jobs(classifier.n_jobs)
-    own = chosen.name == OWN
     progress = output.progress(quiet)
     with progress.start(None, f"reading {data}"):
         memory = settings.get("max_memory")
         room = None if memory is None else parse_bytes(memory)
-        dataset, fitted, texts = load_training(data, room, reading, to_fit, keep_texts=own and keep_texts)
+        dataset, fitted, texts = load_training(data, room, reading, to_fit, keep_texts=chosen.explains and keep_texts)
     if encoder is not None and fitted is None:
         raise ParameterError(f"--encoder {encoder}: {data} holds rows of features, which need no encoder")
     if not quiet:
-        reading.say()
+        reading.warn_skipped()
     usage = Usage()
     with progress.start(None, f"training {chosen.title}"):
-        if own:
+        if chosen.unit_rows:
             dataset.X = normalise(dataset.X, in_place=True)  # as training does, which then makes no copy
         corpus = Corpus(dataset.X, dataset.Y, dataset.label_names, dataset.point_names, texts)
         wish = None if calibration == "none" else calibration
@@ -141,7 +140,7 @@ def train(
     )
 
 
-def choose_settings(preset: str | None, given: dict[str, str | None], method: str = OWN) -> dict[str, Any]:
+def choose_settings(preset: str | None, given: dict[str, str | None], method: str = DEFAULT_METHOD) -> dict[str, Any]:
     """Return a method's settings: those of the preset, overridden by the options given."""
     settings = read_settings(given, method)
     if preset is None:
@@ -163,7 +162,7 @@ def show_report(report: dict[str, Any], as_json: bool) -> None:
         output.show_json(report)
         return
     peak, mapped = report["peak_rss_bytes"], report["mapped_bytes"]
-    title = METHODS[report["method"]].title
+    title = registry.get(report["method"]).title
     output.show_pairs(
         [
             ("model", f"{report['model']}, {title}, {output.human_bytes(report['model_bytes'])}"),

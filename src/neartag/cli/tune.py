@@ -9,22 +9,22 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import (
-    OWN,
+    METHOD_NAMES,
     AsJson,
     Jobs,
     MaxMemory,
     Quiet,
-    find_method,
     flag,
     in_words,
     read_settings,
     read_value,
 )
 from neartag.cli.sources import HELP, Reading, with_reading
-from neartag.comparators import METHODS, Method
 from neartag.core.errors import ParameterError
+from neartag.core.method import Method
 from neartag.core.parameters import parse_bytes
-from neartag.methods import presets
+from neartag.methods import presets, registry
+from neartag.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from neartag.methods.tune import Trial, Tuned
@@ -35,7 +35,7 @@ SHOWN = 12  # lines of the table
 @with_reading
 def tune(
     data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its train part.")],
-    method: Annotated[str, typer.Option(metavar="NAME", help=f"What learns: {', '.join(METHODS)}.")] = OWN,
+    method: Annotated[str, typer.Option(metavar="NAME", help=f"What learns: {METHOD_NAMES}.")] = DEFAULT_METHOD,
     fix: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A setting that is not to be chosen. May be repeated."),
@@ -67,7 +67,7 @@ def tune(
     again on three times as many, until the last are trained on all. What only prediction uses, such as the number of
     neighbours that vote, is chosen without training again. Best is the highest mean of P@1, P@3 and P@5.
     """
-    chosen = find_method(method)
+    chosen = registry.get(method)
     fixed = {name: value for name, (value,) in read_assignments(fix or [], chosen, "--fix").items()}
     tried = read_assignments(attempts or [], chosen, "--try")
     if out is not None:
@@ -87,8 +87,8 @@ def tune(
     with progress.start(None, f"reading {data}"):
         dataset, *_ = load_training(data, None if memory is None else parse_bytes(memory), reading)
     if not quiet:
-        reading.say()
-    X, Y = sampled(dataset.X, dataset.Y, max_points, random_state)
+        reading.warn_skipped()
+    X, Y = draw_points(dataset.X, dataset.Y, max_points, random_state)
     found = search.tune(
         X,
         Y,
@@ -130,7 +130,7 @@ def read_assignments(texts: Sequence[str], method: Method, option: str) -> dict[
     return found
 
 
-def sampled(X: Any, Y: Any, most: int | None, seed: int) -> tuple[Any, Any]:
+def draw_points(X: Any, Y: Any, most: int | None, seed: int) -> tuple[Any, Any]:
     """Return the rows and labels of at most so many points, drawn at random."""
     if most is None or most >= X.shape[0]:
         return X, Y
@@ -160,15 +160,14 @@ def show(found: Tuned, data: str, out: str | None) -> None:
     ranked = sorted(found.trials, key=lambda trial: (-trial.points, -trial.score))
     rows = [_cells(trial) for trial in ranked[:SHOWN]]
     headings = ("points", "P@1", "P@3", "P@5", "train s", "settings")
-    title = (
-        f"{len(found.trials)} settings of {METHODS[found.method].title}, judged by {found.held_out:,} held-out points"
-    )
+    name = registry.get(found.method).title
+    title = f"{len(found.trials)} settings of {name}, judged by {found.held_out:,} held-out points"
     output.show_table(headings, rows, title=title, words=(5,), strong=0)
     if len(ranked) > SHOWN:
         output.show_words(f"and {len(ranked) - SHOWN} more that were worse or trained on fewer points (--json has all)")
     print()
     options = " ".join(_option(name, value) for name, value in found.settings.items())
-    own = "" if found.method == OWN else f" --method {found.method}"
+    own = "" if found.method == DEFAULT_METHOD else f" --method {found.method}"
     chosen = f"--preset {out}" if out is not None else options
     output.show_pairs([("best", options), ("train", f"neartag train {data} MODEL{own} {chosen}")])
 

@@ -1,23 +1,23 @@
-"""The errors that a person can act on: each says what was wrong, where, and what to do.
+"""The errors that a user can act on. Each says what is wrong, where, and what to do.
 
-The command line prints them as one line and exits with status 2; anything else that is
-raised is a bug in neartag and keeps its traceback.
+The command line prints such an error as one line and exits with status 2. Any other exception is a bug in neartag and
+keeps its traceback.
 """
 
 from __future__ import annotations
 
 
 class NeartagError(Exception):
-    """Anything that the user can put right."""
+    """An error that the user can correct; the base of the others."""
 
 
 class ParameterError(NeartagError, ValueError):
-    """A parameter or an argument that cannot be used, named with its value."""
+    """A parameter or argument that cannot be used; the message has its name and value."""
 
 
 class DataError(NeartagError, ValueError):
-    """A file or an array whose content is not what it must be, with file and line where known."""
+    """A file or array with wrong content; the message has the file and line where they are known."""
 
 
 class ModelError(NeartagError):
-    """A model folder that is missing, damaged, or of a version that cannot be read."""
+    """A model folder that is missing, damaged, or of a version that this neartag cannot read."""

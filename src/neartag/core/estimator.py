@@ -20,15 +20,71 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
 
     def predict_topk(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best labels of each row, best first, and their scores, both (n, k); −1: no label left."""
+        """Return the best labels of each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Feature rows.
+        k : int, default 5
+            Labels for each row.
+
+        Returns
+        -------
+        labels : array of shape (n, k)
+            Ids, best first. Ties go to the label more frequent in training, then to the lower id; −1: no label is left.
+        scores : array of shape (n, k)
+            From 0 to 1; 0 where the label is −1.
+
+        Raises
+        ------
+        NotFittedError
+            If the classifier has not been fitted.
+        ParameterError
+            If `k`, or a parameter that prediction uses, cannot be used.
+        DataError
+            If X cannot be read as rows of as many features as in training.
+        """
         return self._fitted().predict_topk(X, k, n_jobs=self.n_jobs)
 
     def predict(self, X: Any) -> csr_matrix:
-        """Return the labels whose score is at least `threshold`, as an indicator CSR (n, L)."""
+        """Return the labels whose score is at least `threshold`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Feature rows.
+
+        Returns
+        -------
+        csr_matrix of shape (n, L)
+            1 where a row has a label.
+
+        Raises
+        ------
+        NotFittedError, ParameterError, DataError
+            As `predict_topk` does.
+        """
         return self._fitted().predict(X, n_jobs=self.n_jobs)
 
     def decision_function(self, X: Any) -> csr_matrix:
-        """Return the score of every label that has one, as CSR (n, L)."""
+        """Return the scores of labels, as many as there are.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Feature rows.
+
+        Returns
+        -------
+        csr_matrix of shape (n, L)
+            The score, above 0 and up to 1, of every label that has one.
+
+        Raises
+        ------
+        NotFittedError, ParameterError, DataError
+            As `predict_topk` does, and where so many scores would not fit into memory.
+        """
         return self._fitted().decision_function(X, n_jobs=self.n_jobs)
 
     def _fitted(self) -> Any:
@@ -58,12 +114,12 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         return {"multioutput_only": True, "multilabel": True, "binary_only": True}
 
 
-def shown(progress: Progress | bool) -> Progress:
+def choose_progress(progress: Progress | bool) -> Progress:
     """Return the progress meant: True is a bar on a terminal and lines elsewhere."""
     return progress_bars.choose("auto" if progress else "silent") if isinstance(progress, bool) else progress
 
 
-def describe(table: Sequence[Parameter]) -> str:
+def describe_parameters(table: Sequence[Parameter]) -> str:
     """Return the lines of a docstring on these parameters: described once, where the command line reads them too."""
     return "".join(
         f"\n    {each.name} : {each.describe()}, default {each.default!r}\n        {each.help}." for each in table

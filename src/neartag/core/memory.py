@@ -1,15 +1,15 @@
-"""How much memory there is, how much is used, and how to say it."""
+"""How much memory there is, how much of it is in use, and sizes in words."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-_CONTROL_GROUP = "/sys/fs/cgroup/memory.max"  # how much a container may have
+CONTROL_GROUP = "/sys/fs/cgroup/memory.max"  # where Linux says how much memory a container may use
 
 
-def in_words(count: int) -> str:
-    """Return bytes as people say them."""
+def format_bytes(count: int) -> str:
+    """Return a number of bytes in words, such as "1.5 GB"."""
     for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
         if count >= size:
             return f"{count / size:.1f} {unit}"
@@ -17,7 +17,7 @@ def in_words(count: int) -> str:
 
 
 def in_use() -> int:
-    """Return the bytes that this process holds now, files mapped left out; 0 where the system does not tell."""
+    """Return the bytes that this process uses now, without mapped files; 0 where the system does not say."""
     try:
         with open("/proc/self/statm") as file:
             _, resident, shared, *_ = (int(word) for word in file.read().split())
@@ -26,12 +26,12 @@ def in_use() -> int:
         return 0
 
 
-def of_computer() -> int | None:
-    """Return the bytes of memory that the computer has, or the container may use; None where it is not told."""
+def total(control_group: str | Path = CONTROL_GROUP) -> int | None:
+    """Return the bytes of memory that the computer has, or that the container may use; None where neither is known."""
     known = []
     try:
         known.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        known.append(int(Path(_CONTROL_GROUP).read_text()))
+        known.append(int(Path(control_group).read_text()))
     except (AttributeError, ValueError, OSError):
-        pass  # no such system, no container, or one without a limit
+        pass  # another system, no container, or no limit
     return min((memory for memory in known if memory > 0), default=None)

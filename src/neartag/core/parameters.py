@@ -1,4 +1,4 @@
-"""Parameters as data: what each may be, for estimators, the command line and stored models alike."""
+"""Parameters as data: what each may be. Estimators, the command line and stored models use the same tables."""
 
 from __future__ import annotations
 
@@ -10,15 +10,38 @@ from typing import Any
 
 from neartag.core.errors import ParameterError
 
-# This module must stay light: the command line reads it for --help, long before numpy is wanted.
-LARGEST_PENALTY = 1e12  # its square is still far from what float32 cannot hold
-LARGEST_COUNT = 2**31 - 1  # row numbers are kept as int32
-# What trains a model, but is no property of the model.
+# This module must import quickly: the command line needs it for --help, where numpy is not needed.
+LARGEST_PENALTY = 1e12  # float32 can hold its square
+LARGEST_COUNT = 2**31 - 1  # row numbers are stored as int32
+# Parameters of the machine that trains. They are no property of the model, and are not stored with it.
 MACHINE = ("n_jobs", "max_memory")
 
 
 def parse_bytes(given: object) -> int:
-    """Return the bytes meant by a whole number, or by words such as "4GB" or "500 MB"."""
+    """Return a number of bytes, given as a whole number or as words such as "4GB" or "500 MB".
+
+    Parameters
+    ----------
+    given : int or str
+        The number, or a number with a unit: K, M, G or T, each 1024 times the one before, with or without "B".
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither.
+
+    Examples
+    --------
+    >>> parse_bytes("4GB")
+    4294967296
+    >>> parse_bytes(500)
+    500
+    """
     if isinstance(given, numbers.Integral) and not isinstance(given, bool) and int(given) > 0:
         return int(given)
     if isinstance(given, str):
@@ -33,45 +56,49 @@ def parse_bytes(given: object) -> int:
     raise ParameterError(f"{given!r} is no number of bytes, and no size such as '4GB' or '500MB'")
 
 
+def _is_size(value: object) -> bool:
+    try:
+        return parse_bytes(value) > 0
+    except ParameterError:
+        return False
+
+
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: what it may be, what it is unless told otherwise, and what the paper calls it."""
+    """One parameter: what it may be, its default, and what it means."""
 
     name: str
-    kind: type  # int, float, str, bool, or bytes: a size in bytes
+    kind: type  # int, float, str, bool, or bytes, which stands for a size in bytes
     default: Any
     help: str
     low: float = -math.inf
     high: float = math.inf
-    choices: tuple[str, ...] = ()  # allowed words; beside a number, words allowed in its place
-    optional: bool = False  # None allowed
+    choices: tuple[str, ...] = ()  # words that are allowed, for a number in place of it
+    optional: bool = False  # None is allowed
 
     def check(self, value: object) -> None:
-        """Raise ParameterError naming the parameter and the value unless the value may be used."""
-        if (self.optional and value is None) or (isinstance(value, str) and value in self.choices):
-            return
-        if self.kind is bytes:
-            try:
-                parse_bytes(value)
-            except ParameterError:
-                raise ParameterError(f"{self.name} must be {self.describe()}, not {value!r}") from None
-            return
-        if self.kind is bool:
-            if isinstance(value, bool):
-                return
+        """Raise ParameterError, with the parameter's name and the value, if the value is not allowed."""
+        allowed = (self.optional and value is None) or (isinstance(value, str) and value in self.choices)
+        if not allowed and not self._has_kind(value):
             raise ParameterError(f"{self.name} must be {self.describe()}, not {value!r}")
-        wanted = numbers.Integral if self.kind is int else numbers.Real
-        if self.kind is not str and isinstance(value, wanted) and not isinstance(value, bool):
-            try:
-                number = float(value)
-            except OverflowError:
-                number = math.inf
-            if math.isfinite(number) and self.low <= number <= self.high:
-                return
-        raise ParameterError(f"{self.name} must be {self.describe()}, not {value!r}")
 
-    def plain(self, value: Any) -> Any:
-        """Return a checked value as Python's own: numpy's numbers and fractions are numbers too, but not for JSON."""
+    def _has_kind(self, value: object) -> bool:
+        """Say whether a value is of the parameter's kind and, if it is a number, within its limits."""
+        if self.kind is bytes:
+            return _is_size(value)
+        if self.kind is bool or isinstance(value, bool):
+            return self.kind is bool and isinstance(value, bool)
+        wanted = numbers.Integral if self.kind is int else numbers.Real
+        if self.kind is str or not isinstance(value, wanted):
+            return False
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
+        return math.isfinite(number) and self.low <= number <= self.high
+
+    def to_python(self, value: Any) -> Any:
+        """Return a checked value as a plain Python value, which JSON can hold; numpy's numbers and fractions cannot."""
         if value is None:
             return None
         if self.kind is bytes:
@@ -79,7 +106,7 @@ class Parameter:
         return str(value) if isinstance(value, str) else self.kind(value)
 
     def describe(self) -> str:
-        """Say in words what the parameter may be."""
+        """Return in words what the parameter may be."""
         words = [repr(choice) for choice in self.choices]
         if self.kind is bytes:
             words.insert(0, "a number of bytes or a size such as '4GB'")
@@ -95,7 +122,7 @@ class Parameter:
         return " or ".join(words)
 
 
-# What every method has.
+# Parameters that every method has.
 THRESHOLD = Parameter("threshold", float, 0.5, "score from which `predict` gives a label", 0, 1)
 RANDOM_STATE = Parameter(
     "random_state", int, 0, "seed; the same seed gives the same model", 0, 2**32 - 1, optional=True
@@ -104,15 +131,15 @@ N_JOBS = Parameter("n_jobs", int, -1, "cores used; -1: all", optional=True)
 
 
 def defaults(table: Sequence[Parameter]) -> dict[str, Any]:
-    """Return each parameter's default by its name."""
+    """Return the defaults of a table, by the parameters' names."""
     return {parameter.name: parameter.default for parameter in table}
 
 
-def checked(settings: dict[str, Any], table: Sequence[Parameter], owner: str) -> dict[str, Any]:
-    """Return the settings as plain Python values; ParameterError for one that cannot be used or is not known."""
+def check_settings(settings: dict[str, Any], table: Sequence[Parameter], owner: str) -> dict[str, Any]:
+    """Return the settings as plain Python values; ParameterError for a value that is not allowed or an unknown name."""
     by_name = {parameter.name: parameter for parameter in table}
     for name, value in settings.items():
         if name not in by_name:
             raise ParameterError(f"{owner} has no parameter {name!r}; it has {', '.join(by_name)}")
         by_name[name].check(value)
-    return {name: by_name[name].plain(value) for name, value in settings.items()}
+    return {name: by_name[name].to_python(value) for name, value in settings.items()}

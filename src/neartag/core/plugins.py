@@ -42,6 +42,8 @@ class Plugins(Generic[T]):
     group: str  # of the entry points
     name_of: Callable[[T], str]
     check: Callable[[Any], None]  # raises NeartagError, TypeError or ValueError for an object that is no plug-in
+    elsewhere: tuple[str, ...] = ()  # modules outside the package that have a built-in plug-in too
+    place_of: Callable[[T], int] | None = None  # where a built-in one stands in lists; None: in the order of the files
 
     def get(self, name: str) -> T:
         """Return the plug-in of this name; ParameterError lists the names that there are."""
@@ -53,7 +55,7 @@ class Plugins(Generic[T]):
             return builtin[name]
         points = entry_points(self.group)
         if name in points:
-            return self._load(points[name])
+            return self._load(*points[name])
         raise ParameterError(f"there is no {self.what} {name!r}: choose one of {', '.join(self.names())}")
 
     def names(self) -> list[str]:
@@ -64,24 +66,21 @@ class Plugins(Generic[T]):
     def all(self) -> dict[str, T]:
         """Return all plug-ins by name, those of neartag first; one that cannot be loaded is left out with a warning."""
         found = self.builtin()
-        for name, point in sorted(entry_points(self.group).items()):
+        for name, points in sorted(entry_points(self.group).items()):
             if name in found:
                 continue
             try:
-                found[name] = self._load(point)
+                found[name] = self._load(*points)
             except NeartagError as error:
                 warnings.warn(str(error), UserWarning, stacklevel=2)
         return found
 
     def builtin(self) -> dict[str, T]:
-        """Return neartag's own plug-ins by name, in the order of their files."""
-        package = importlib.import_module(self.package)
-        found: dict[str, T] = {}
-        for module in sorted(each.name for each in pkgutil.iter_modules(package.__path__)):
-            plugin = getattr(importlib.import_module(f"{self.package}.{module}"), self.attribute, None)
-            if plugin is not None:
-                found[self.name_of(plugin)] = plugin
-        return found
+        """Return neartag's own plug-ins by name, in their order."""
+        found = builtin_plugins(self.package, self.attribute, self.elsewhere)
+        if self.place_of is not None:
+            found.sort(key=self.place_of)
+        return {self.name_of(plugin): plugin for plugin in found}
 
     def _builtin_by_file(self, name: str) -> T | None:
         """Return the built-in plug-in whose file has its name, importing no other file; None where there is none."""
@@ -91,8 +90,14 @@ class Plugins(Generic[T]):
         plugin = getattr(importlib.import_module(f"{self.package}.{name}"), self.attribute, None)
         return plugin if plugin is not None and self.name_of(plugin) == name else None
 
-    def _load(self, point: EntryPoint) -> T:
-        """Return what an entry point stands for; NeartagError says whose it is and what is wrong with it."""
+    def _load(self, point: EntryPoint, *others: EntryPoint) -> T:
+        """Return what an entry point stands for; NeartagError says whose it is and what is wrong with it.
+
+        `others` have the same name, which is wrong too.
+        """
+        if others:
+            owners = " and ".join(_distribution(each) for each in (point, *others))
+            raise NeartagError(f"{owners} both have {_article(self.what)} {point.name!r}: remove one of the packages")
         whose = f"the {self.what} {point.name!r} of {_distribution(point)}"
         try:
             plugin = point.load()
@@ -108,20 +113,32 @@ class Plugins(Generic[T]):
         return plugin
 
 
-def entry_points(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name; of two with one name the first on the search path counts."""
+def builtin_plugins(package: str, attribute: str, elsewhere: tuple[str, ...] = ()) -> list[Any]:
+    """Return what the modules of a package, in the order of their names, and some others have as this attribute."""
+    path = importlib.import_module(package).__path__
+    names = [*(f"{package}.{each}" for each in sorted(each.name for each in pkgutil.iter_modules(path))), *elsewhere]
+    found = (getattr(importlib.import_module(name), attribute, None) for name in names)
+    return [plugin for plugin in found if plugin is not None]
+
+
+def entry_points(group: str) -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of a group by name: one each, unless packages clash."""
     return _entry_points(group, tuple(sys.path))
 
 
 @cache
-def _entry_points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+def _entry_points(group: str, path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
     from importlib import metadata  # here, since it takes long to import
 
-    found: dict[str, EntryPoint] = {}
+    found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in metadata.entry_points(group=group):
-        found.setdefault(point.name, point)
+        found[point.name] = (*found.get(point.name, ()), point)
     return found
 
 
 def _distribution(point: EntryPoint) -> str:
     return f"the package {point.dist.name!r}" if point.dist is not None else "another package"
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

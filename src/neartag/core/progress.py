@@ -1,4 +1,4 @@
-"""Progress of long work: silent, a line now and then, or a bar; nothing is shown of work that ends within a moment."""
+"""Progress of long work: silent, as lines, or as a bar. Work that ends within a second shows nothing."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import Any, TextIO
 
 from neartag.core.errors import ParameterError
 
-BAR_DELAY, LINES_DELAY, LINES_INTERVAL = 1.0, 1.0, 5.0  # seconds: of work before a bar or a line, and between lines
+BAR_DELAY, LINES_DELAY = 1.0, 1.0  # seconds of work before a bar or the first line
+LINES_INTERVAL = 5.0  # seconds between lines
 
 
 class Progress:
-    """The interface, and the silent kind: what the library uses unless told otherwise."""
+    """The interface, and by itself the silent kind, which the library uses by default."""
 
     def start(self, total: int | None, description: str) -> Progress:
-        """Begin work of `total` steps (None where unknown) and return self, which ends the work as context manager."""
+        """Begin work of `total` steps, None if unknown. Returns self: as a context manager it ends the work."""
         return self
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count steps done; may be called from any thread. The note stands beside them until the next one."""
+        """Add finished steps; any thread may call this. The note stands beside them until the next note."""
 
     def finish(self) -> None:
-        """End the work, done or not. Ending twice is no error, and `start` may follow."""
+        """End the work, whether all steps are done or not. It may be called twice, and `start` may follow."""
 
     def __enter__(self) -> Progress:
         return self
@@ -34,7 +35,7 @@ class Progress:
 
 
 class _Shown(Progress):
-    """Counts, and draws itself `delay` seconds after the start, even while a first long step has not ended."""
+    """Progress that counts, and appears `delay` seconds after the start, even during a long first step."""
 
     def __init__(self, delay: float, target: Any) -> None:
         self._delay, self._target, self._lock = delay, target, threading.RLock()
@@ -47,13 +48,13 @@ class _Shown(Progress):
             self._total, self._description, self._begun = total, description, time.monotonic()
             self._done, self._note = 0, ""
             self._timer = threading.Timer(self._delay, self._appear)
-            self._timer.daemon = True  # work that is abandoned must not hold the program
+            self._timer.daemon = True  # work that was abandoned must not keep the program running
             self._timer.start()
         return self
 
     def _appear(self) -> None:
         with self._lock:
-            if self._timer is threading.current_thread():  # else it fired in the moment in which its work ended
+            if self._timer is threading.current_thread():  # else it fired just as its work ended
                 self._draw("begin")
                 self._visible = True
 
@@ -71,11 +72,11 @@ class _Shown(Progress):
                 self._draw("end")
             self._timer, self._visible = None, False
 
-    def _draw(self, moment: str) -> None: ...  # at its "begin", "step" or "end", with the lock held
+    def _draw(self, moment: str) -> None: ...  # at the moment "begin", "step" or "end"; the caller holds the lock
 
 
 class Lines(_Shown):
-    """Plain lines on a stream (stderr), for logs: one after `delay` seconds, then at most one every `interval`."""
+    """Plain lines on a stream (stderr), for logs: the first after `delay` seconds, then one per `interval` at most."""
 
     def __init__(self, stream: TextIO | None = None, *, delay: float = LINES_DELAY, interval: float = LINES_INTERVAL):
         super().__init__(delay, stream)
@@ -85,25 +86,25 @@ class Lines(_Shown):
         now = time.monotonic()
         if moment != "step" or now >= self._next:
             self._next = now + self._interval
-            # Work of unknown length counts nothing, and then says only how long it has taken.
+            # Work of unknown length may count no steps; it then says only how long it has taken.
             done = "" if self._total is None and not self._done else f" {self._done}"
             done += f"/{self._total}" if self._total is not None else ""
             words = [f"{self._description}:{done} after {now - self._begun:.0f} s", self._note]
             line = ", ".join(filter(None, words))
-            if line != self._last:  # the end often comes with nothing new to tell
+            if line != self._last:  # at the end there is often nothing new to say
                 print(line, file=self._target or sys.stderr, flush=True)
             self._last = line
 
 
 class Bar(_Shown):
-    """A bar on the terminal with the time left, shown after `delay` seconds and gone when the work ends."""
+    """A bar on the terminal with the time left. It appears after `delay` seconds and goes when the work ends."""
 
     def __init__(self, console: Any = None, *, delay: float = BAR_DELAY) -> None:
         super().__init__(delay, console)
 
     def _draw(self, moment: str) -> None:
         if moment == "begin":
-            from rich import console, progress  # here, since most uses show no bar
+            from rich import console, progress  # imported here, because most work shows no bar
 
             columns = *progress.Progress.get_default_columns(), progress.TextColumn("{task.fields[note]}", markup=False)
             target = self._target or console.Console(stderr=True)
@@ -116,7 +117,7 @@ class Bar(_Shown):
 
 
 def choose(kind: str = "auto") -> Progress:
-    """Return the progress of that kind: "bar", "lines", "silent"; "auto" is a bar on a terminal and lines elsewhere."""
+    """Return progress of a kind: "bar", "lines" or "silent"; "auto" is a bar on a terminal and lines elsewhere."""
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     kinds = {"silent": Progress, "lines": Lines, "bar": Bar, "auto": Bar if terminal else Lines}
     if kind not in kinds:

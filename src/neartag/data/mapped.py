@@ -37,7 +37,7 @@ def memory_limit(limit: int | None) -> Iterator[None]:
 
 def spill_threshold() -> int:
     """Return how many bytes of arrays are kept in memory: a share of the memory that there is, or is allowed."""
-    limits = [limit for limit in (_memory_limit.get(), memory.of_computer()) if limit is not None]
+    limits = [limit for limit in (_memory_limit.get(), memory.total()) if limit is not None]
     return int(min(limits) * IN_MEMORY_SHARE) if limits else sys.maxsize
 
 

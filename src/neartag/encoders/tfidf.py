@@ -19,6 +19,7 @@ from neartag.encoders.term_columns import UNKNOWN, GrowingVocabulary, HashedColu
 from neartag.encoders.term_counts import TermCounts, count_terms, document_frequency, renumber_columns
 from neartag.encoders.terms import CHARACTER_MARK, Text, ngrams_of, pairs_of, spans_of, words_of
 from neartag.encoders.tfidf_parameters import all_words, as_count, as_python_number, check_parameters
+from neartag.linalg import csr
 
 __all__ = ["CHARACTER_MARK", "ENCODER", "Text", "TfidfFeatures"]
 
@@ -281,7 +282,7 @@ class TfidfFeatures:
         data = np.concatenate([self._weights(block) for block in blocks])
         columns = np.concatenate([block.columns for block in blocks])
         lengths = [np.diff(block.starts) for block in blocks]
-        return _sorted_rows(data, columns, np.cumsum(np.concatenate([[0], *lengths])), len(self.idf_))
+        return _sorted_rows(data, columns, csr.pointer(np.concatenate(lengths)), len(self.idf_))
 
     def _one_row(self, text: Text) -> csr_matrix:
         """Return the row of one text, the same as `_rows` returns, without most of its calls."""

@@ -101,7 +101,7 @@ def point_terms(
 def _best_gains(matches: Matches, weights: np.ndarray, discount: np.ndarray) -> np.ndarray:
     """Return the largest discounted sum of weights that k labels can reach for each point: (n,)."""
     points = matches.counts.size
-    rows = np.repeat(np.arange(points), matches.counts)
+    rows = csr.row_numbers(matches.truth)
     gains = weights[matches.truth.indices]
     gains = gains[np.lexsort((-gains, rows))]  # within each row the largest first
     ranks = np.arange(gains.size) - np.repeat(matches.truth.indptr[:-1].astype(np.int64), matches.counts)

@@ -1,1 +1,1 @@
-"""The paper's experiments, and the figures it prints for them."""
+"""The paper's experiments: one file per table or figure, a runner that keeps every result, and the report."""

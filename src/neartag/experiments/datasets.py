@@ -1,6 +1,6 @@
-"""The data that cells are measured on: the paper's sets where they are present, what stands for them, and samples.
+"""The data of the experiments: the paper's sets if they are there, what stands for them, and samples.
 
-Names are the registry's; `debian` is the embedded corpus, and `synthetic-wikilshtc-10` a made-up set of WikiLSHTC's
+Names are the registry's. `debian` is the embedded corpus, and `synthetic-wikilshtc-10` a made-up set of WikiLSHTC's
 shape with a tenth of its points, features and labels.
 """
 
@@ -16,11 +16,13 @@ from scipy.sparse import csr_matrix, vstack
 
 from neartag.core.errors import ParameterError
 from neartag.data import debian, registry, synthetic
+from neartag.data.registry.dataset_facts import Sizes
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.experiments.printed import TABLE_2
+from neartag.linalg import csr
 
 EMBEDDED = "debian"
-# The paper's data sets by the registry's names, in the order of the paper's tables; the first stands for the paper's.
+# The paper's data sets by the registry's names, in the order of its tables. Of two with the same title the first wins.
 SMALL = {
     "bibtex": "BibTeX",
     "delicious": "Delicious",
@@ -36,18 +38,18 @@ LARGE = {
     "amazon": "Amazon",
     "ads-1m": "Ads1M",
 }
-OTHER_LARGE = ("yso-finna-en-100k",)  # none of the paper's, but real and large
+OTHER_LARGE = ("yso-finna-en-100k",)  # real and large, but not the paper's
 SUBSTITUTES = {"eurlex4k-partial": "10,251 of EURLex's 19,348 documents, features made anew"}
-# Made-up sets in the place of missing large ones: one part of so many of the whole size, so that two cores take hours.
-SYNTHETIC_PARTS = {"wiki10": 1, "delicious-large": 10, "wikilshtc": 10, "amazon": 10, "ads-1m": 10}
-QUICK_PARTS = {"wiki10": 10}
+# Made-up sets in place of missing large ones: 1/10 of the size, so that two cores need hours and not days.
+SYNTHETIC_FRACTIONS = {"wiki10": 1, "delicious-large": 10, "wikilshtc": 10, "amazon": 10, "ads-1m": 10}
+QUICK_FRACTIONS = {"wiki10": 10}
 QUICK_TRAIN, QUICK_TEST = 3000, 1000  # points of a sample, at most
-_SYNTHETIC = re.compile(rf"synthetic-(?P<set>{'|'.join(LARGE)})-(?P<part>[1-9]\d*)")
-_KEPT = 2  # data sets held in memory between cells
+_SYNTHETIC = re.compile(rf"synthetic-(?P<set>{'|'.join(LARGE)})-(?P<fraction>[1-9]\d*)")
+_CACHED_SETS = 2  # held in memory between cells
 
 
 class Parts(NamedTuple):
-    """Points to learn from and points to answer."""
+    """The training part and the test part of a data set."""
 
     X: csr_matrix
     Y: csr_matrix
@@ -60,47 +62,47 @@ def present() -> tuple[str, ...]:
     return (*(name for name in (*SMALL, *LARGE, *OTHER_LARGE) if registry.is_here(name)), EMBEDDED)
 
 
-def choose(words: Sequence[str] = (), *, quick: bool = False) -> tuple[str, ...]:
-    """Return the names of the data sets wanted, all of which are there.
+def choose(names: Sequence[str] = (), *, quick: bool = False) -> tuple[str, ...]:
+    """Return the data sets that are wanted, all of which are there.
 
-    Where none is named that is all that are present, and made-up sets in the place of the paper's missing large ones.
+    Without names: all that are present, and made-up sets in place of the paper's missing large ones.
     """
-    here, made = present(), _stand_ins(quick)
-    for word in words:
-        if word not in here and not _SYNTHETIC.fullmatch(word):
-            registry.find(word)  # which says where to put it, if it is not there at all
-            raise ParameterError(f"data set {word!r} is in no experiment: choose among {', '.join((*here, *made))}")
-    return ordered(words) if words else (*here, *made)
+    here, made = present(), _synthetic_substitutes(quick)
+    for name in names:
+        if name not in here and not _SYNTHETIC.fullmatch(name):
+            registry.find(name)  # its error says where to put the set, if it is not there at all
+            raise ParameterError(f"data set {name!r} is in no experiment: choose among {', '.join((*here, *made))}")
+    return in_table_order(names) if names else (*here, *made)
 
 
-def ordered(names: Iterable[str]) -> tuple[str, ...]:
-    """Return different names in the order of the paper's tables, what is not the paper's behind."""
+def in_table_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names, each once, in the order of the paper's tables; others come last."""
     places = {name: place for place, name in enumerate((*SMALL, *LARGE, *OTHER_LARGE, EMBEDDED))}
     return tuple(sorted(dict.fromkeys(names), key=lambda name: (places.get(name, len(places)), name)))
 
 
 def small(wanted: Sequence[str]) -> list[str]:
-    """Return the small sets among those wanted, each of the paper's once; the embedded corpus where there is none."""
-    return _first(SMALL, wanted) or [EMBEDDED]
+    """Return the small sets among those wanted, one for each of the paper's; without any, the embedded corpus."""
+    return _one_per_title(SMALL, wanted) or [EMBEDDED]
 
 
 def large(wanted: Sequence[str]) -> list[str]:
-    """Return the large sets among those wanted, the paper's before the others."""
-    return [*_first(LARGE, wanted), *(name for name in OTHER_LARGE if name in wanted)]
+    """Return the large sets among those wanted, the paper's first."""
+    return [*_one_per_title(LARGE, wanted), *(name for name in OTHER_LARGE if name in wanted)]
 
 
 def paper_name(name: str) -> str:
-    """Return the paper's name of a data set, or of the one that it stands for; "" where it has none."""
+    """Return the paper's name of a data set, or of the one that it stands for; "" if there is none."""
     return {**SMALL, **LARGE}.get(name, "")
 
 
 def title(name: str) -> str:
-    """Return a data set's name for people, with a mark where it only stands for one of the paper's."""
+    """Return the name of a data set for people; it says if the set only stands for one of the paper's."""
     if name == EMBEDDED:
         return "Debian (embedded corpus)"
-    if made := _SYNTHETIC.fullmatch(name):
-        part = "" if made["part"] == "1" else f", 1/{made['part']} of its size"
-        return f"synthetic, {LARGE[made['set']]}'s shape{part}"
+    if match := _SYNTHETIC.fullmatch(name):
+        size = "" if match["fraction"] == "1" else f", 1/{match['fraction']} of its size"
+        return f"synthetic, {LARGE[match['set']]}'s shape{size}"
     if name in SUBSTITUTES:
         return f"{paper_name(name)} (substitute: {name})"
     return paper_name(name) or name
@@ -111,82 +113,92 @@ def synthetic_sets(wanted: Sequence[str]) -> list[str]:
     return [name for name in wanted if _SYNTHETIC.fullmatch(name)]
 
 
-def synthetic_name(name: str, part: int) -> str:
-    """Return the name of the made-up set that has the shape of a large set, at one part of so many of its size."""
-    return f"synthetic-{name}-{part}"
+def synthetic_name(name: str, fraction: int) -> str:
+    """Return the name of the made-up set with the shape of a large set, at 1/fraction of its size."""
+    return f"synthetic-{name}-{fraction}"
 
 
 def load(name: str) -> tuple[csr_matrix, csr_matrix]:
-    """Return the features and labels of a whole data set, the official test part behind the training part."""
-    parts = official(name)
-    return vstack([parts.X, parts.X_test], format="csr"), vstack([parts.Y, parts.Y_test], format="csr")
+    """Return the features and labels of a whole data set, the training part first."""
+    return _join(official(name))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_SETS)
 def official(name: str) -> Parts:
     """Return a data set's own training and test part."""
     if name == EMBEDDED:
-        words, labels, _, count = _corpus()
-        return _embedded(words, labels, np.arange(count), np.arange(count, len(words)))
-    if made := _SYNTHETIC.fullmatch(name):
-        return _made(LARGE[made["set"]], int(made["part"]))
+        words, labels, _, count = _read_corpus()
+        return _encode_corpus(words, labels, np.arange(count), np.arange(count, len(words)))
+    if match := _SYNTHETIC.fullmatch(name):
+        return _make_synthetic(LARGE[match["set"]], int(match["fraction"]))
     train, test = registry.load(name, "train"), registry.load(name, "test")
-    columns = max(train.n_features, test.n_features), max(train.n_labels, test.n_labels)
+    # The file of one part may declare fewer features or labels than the other's.
+    features, labels = max(train.n_features, test.n_features), max(train.n_labels, test.n_labels)
     return Parts(
-        _widened(train.X, columns[0]),
-        _widened(train.Y, columns[1]),
-        _widened(test.X, columns[0]),
-        _widened(test.Y, columns[1]),
+        csr.widen(train.X, features),
+        csr.widen(train.Y, labels),
+        csr.widen(test.X, features),
+        csr.widen(test.Y, labels),
     )
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED_SETS)
 def split(name: str, seed: int, quick: bool = False) -> Parts:
-    """Return a random split of the paper's sizes; split 0 is the data set's own, on whose training part presets chose.
+    """Return a random split of a data set; split 0 is the set's own, on whose training part presets were chosen.
 
-    Where the paper says nothing of a set, or what is there has other sizes, splits have the sizes of its own parts.
-    Packages of one source stay together. A quick split is a sample of at most 3,000 and 1,000 points.
+    A quick split is a sample of at most 3,000 and 1,000 points.
     """
-    random = np.random.default_rng([seed, 7])
     if name == EMBEDDED:
-        words, labels, sources, count = _corpus()
-        train, test = np.arange(count), np.arange(count, len(words))
-        if seed:
-            train, test = _by_source(sources, count, random)
-        return _embedded(words, labels, *_sampled(train, test, random, quick))
+        return _split_corpus(seed, quick)
     parts = official(name)
-    count, own = _train_size(name, parts), parts.X.shape[0]
-    if not seed and count == own:
-        train, test = _sampled(np.arange(own), np.arange(parts.X_test.shape[0]), random, quick)
-        return Parts(parts.X[train], parts.Y[train], parts.X_test[test], parts.Y_test[test])
-    X, Y = load(name)
-    order = random.permutation(X.shape[0])
-    train, test = _sampled(order[:count], order[count:], random, quick)
-    return Parts(X[train], Y[train], X[test], Y[test])
+    return make_split(parts, train_size(parts, printed_sizes(name)), seed, quick)
 
 
-def _stand_ins(quick: bool) -> tuple[str, ...]:
-    parts = QUICK_PARTS if quick else SYNTHETIC_PARTS
-    return tuple(synthetic_name(name, part) for name, part in parts.items() if not registry.is_here(name))
+def printed_sizes(name: str) -> Sizes | None:
+    """Return the sizes that the paper prints for a data set, or for the one that it stands for."""
+    return TABLE_2.get(paper_name(name))
 
 
-def _first(names: dict[str, str], wanted: Sequence[str]) -> list[str]:
-    found: dict[str, str] = {}
-    for name, paper in names.items():
-        if name in wanted:
-            found.setdefault(paper, name)
-    return list(found.values())
-
-
-def _train_size(name: str, parts: Parts) -> int:
-    printed = TABLE_2.get(paper_name(name))
+def train_size(parts: Parts, printed: Sizes | None) -> int:
+    """Return how many points to train on: as many as the paper, if it has as many points in all, else the own part."""
     points = parts.X.shape[0] + parts.X_test.shape[0]
     if printed is not None and printed.train + printed.test == points:
         return printed.train
     return int(parts.X.shape[0])
 
 
-def _sampled(
+def make_split(parts: Parts, count: int, seed: int, quick: bool = False) -> Parts:
+    """Return a random split with `count` training points; for seed 0 the own parts, if they have that size."""
+    random = np.random.default_rng([seed, 7])
+    own = parts.X.shape[0]
+    if not seed and count == own:
+        train, test = _sample(np.arange(own), np.arange(parts.X_test.shape[0]), random, quick)
+        return Parts(parts.X[train], parts.Y[train], parts.X_test[test], parts.Y_test[test])
+    X, Y = _join(parts)
+    order = random.permutation(X.shape[0])
+    train, test = _sample(order[:count], order[count:], random, quick)
+    return Parts(X[train], Y[train], X[test], Y[test])
+
+
+def _join(parts: Parts) -> tuple[csr_matrix, csr_matrix]:
+    return vstack([parts.X, parts.X_test], format="csr"), vstack([parts.Y, parts.Y_test], format="csr")
+
+
+def _synthetic_substitutes(quick: bool) -> tuple[str, ...]:
+    fractions = QUICK_FRACTIONS if quick else SYNTHETIC_FRACTIONS
+    return tuple(synthetic_name(name, part) for name, part in fractions.items() if not registry.is_here(name))
+
+
+def _one_per_title(titles: dict[str, str], wanted: Sequence[str]) -> list[str]:
+    """Return the first wanted data set of each title."""
+    chosen: dict[str, str] = {}
+    for name, paper in titles.items():
+        if name in wanted:
+            chosen.setdefault(paper, name)
+    return list(chosen.values())
+
+
+def _sample(
     train: np.ndarray, test: np.ndarray, random: np.random.Generator, quick: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     if not quick:
@@ -196,42 +208,44 @@ def _sampled(
 
 
 @lru_cache(maxsize=1)
-def _corpus() -> tuple[list[list[str]], csr_matrix, np.ndarray, int]:
-    """Return the embedded corpus's words, labels and sources, training part first, and that part's size."""
+def _read_corpus() -> tuple[list[list[str]], csr_matrix, np.ndarray, int]:
+    """Return the embedded corpus's words, labels and sources, training part first, and the size of that part."""
     train, test = debian.load("train"), debian.load("test")
     tags = debian.tag_names()
     labels = vstack([train.label_matrix(tags), test.label_matrix(tags)], format="csr")
     return train.words + test.words, labels, np.array(train.sources + test.sources), len(train.words)
 
 
-def _by_source(sources: np.ndarray, count: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return row numbers of two parts, the first of at least `count`, none of whose sources is in both."""
+def _split_corpus(seed: int, quick: bool) -> Parts:
+    random = np.random.default_rng([seed, 7])
+    words, labels, sources, count = _read_corpus()
+    train, test = np.arange(count), np.arange(count, len(words))
+    if seed:
+        train, test = _split_by_source(sources, count, random)
+    return _encode_corpus(words, labels, *_sample(train, test, random, quick))
+
+
+def _split_by_source(sources: np.ndarray, count: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row numbers of two parts, the first with at least `count`; no source is in both."""
     names, source_of, sizes = np.unique(sources, return_inverse=True, return_counts=True)
     order = random.permutation(names.size)
-    before = np.concatenate([[0], np.cumsum(sizes[order])[:-1]])
+    before = csr.pointer(sizes[order])[:-1]
     is_train = np.zeros(names.size, dtype=bool)
     is_train[order[before < count]] = True
     return np.flatnonzero(is_train[source_of]), np.flatnonzero(~is_train[source_of])
 
 
-def _embedded(words: list[list[str]], labels: csr_matrix, train: np.ndarray, test: np.ndarray) -> Parts:
+def _encode_corpus(words: list[list[str]], labels: csr_matrix, train: np.ndarray, test: np.ndarray) -> Parts:
     features = TfidfFeatures()
     X = features.fit_transform([words[row] for row in train])
     return Parts(X, labels[train], features.transform([words[row] for row in test]), labels[test])
 
 
-def _made(paper: str, part: int) -> Parts:
+def _make_synthetic(paper: str, fraction: int) -> Parts:
     shape = TABLE_2[paper]
     train, test, features, labels = (
-        max(2, (count or 0) // part) for count in (shape.train, shape.test, shape.features, shape.labels)
+        max(2, (count or 0) // fraction) for count in (shape.train, shape.test, shape.features, shape.labels)
     )
-    averages = float(shape.features_per_point or 1), float(shape.labels_per_point or 1)  # which all of the paper's have
+    averages = float(shape.features_per_point or 1), float(shape.labels_per_point or 1)  # the paper has all of them
     made = synthetic.make(train + test, features, labels, *averages)
     return Parts(made.X[:train], made.Y[:train], made.X[train:], made.Y[train:])
-
-
-def _widened(rows: csr_matrix, columns: int) -> csr_matrix:
-    """Return rows of so many columns: a part's file may say fewer than the other's."""
-    if rows.shape[1] == columns:
-        return rows
-    return csr_matrix((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], columns))

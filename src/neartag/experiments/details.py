@@ -1,4 +1,4 @@
-"""What a report says of itself: how it was made, what is missing, and the settings and machine of every number."""
+"""What a report says about itself: how it was made, what is missing, and how every number was measured."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 
 from neartag.experiments import datasets
-from neartag.experiments.blocks import Block, Table, Text
 from neartag.experiments.plan import QUICK, Cell
+from neartag.experiments.report.blocks import Block, Table, Text
 from neartag.experiments.results import Record, Results
 
 
@@ -19,90 +19,93 @@ def introduction(results: Results) -> list[Block]:
     when = f"{dates[0]} to {dates[-1]}" if len(dates) > 1 else "".join(dates)
     command = "neartag reproduce" + (" --quick" if results.plan.quick else "")
     first = (
-        f"Made by `{command}` from {len(results)} measurements that took {hours:.1f} hours ({when}). In each cell: "
-        "the mean, the standard deviation and in brackets the number of runs or splits; below it the figure that the "
+        f"Made by `{command}` from {len(results)} measurements that took {hours:.1f} hours ({when}). Each cell has the "
+        "mean, the standard deviation, and in brackets the number of runs or splits; below it the number that the "
         "paper prints, and the difference. A star or bold type marks the best of a row, once among the measured and "
-        "once among the printed figures. Precisions are in percent. Given again, the command goes on where it was."
+        "once among the printed numbers. Precisions are in percent. Run again, the command continues where it stopped."
     )
-    blocks: list[Block] = [Text([first, *_on_samples(results), *_left_out(results)])]
-    if stand_ins := _stand_ins(results):
-        blocks.append(Text(stand_ins, title="What stands for what", listed=True))
+    blocks: list[Block] = [Text([first, *_describe_samples(results), *_describe_outdated(results)])]
+    if substitutes := _describe_substitutes(results):
+        blocks.append(Text(substitutes, title="What stands for what", as_list=True))
     if results.failed:
-        blocks.append(Text(_failures(results), title="What could not be measured", listed=True))
+        blocks.append(Text(_describe_failures(results), title="What could not be measured", as_list=True))
     return blocks
 
 
 def every_number(results: Results) -> list[Block]:
-    """Return the tables that name, for each measured number, settings, seeds, machine and versions."""
-    places: dict[tuple[str, str], int] = {}
+    """Return the tables with settings, seeds, machine and versions of each measured number."""
+    environments: dict[tuple[str, str], int] = {}
     groups: dict[tuple[str, ...], list[Record]] = {}
     for record in results.records.values():
         environment = record.machine, ", ".join(f"{name} {version}" for name, version in record.versions.items())
-        places.setdefault(environment, len(places) + 1)
+        environments.setdefault(environment, len(environments) + 1)
         cell = record.cell
         options = {name: value for name, value in cell.options if name != QUICK}
         group = (
             cell.experiment,
             cell.data,
             cell.method,
-            _short(options),
-            _short(record.settings),
-            f"{places[environment]}, {record.jobs}",
+            _join_settings(options),
+            _join_settings(record.settings),
+            f"{environments[environment]}, {record.jobs}",
         )
         groups.setdefault(group, []).append(record)
     columns = ["experiment", "data", "method", "options", "settings", "where, cores", "seeds", "seconds"]
     rows = [
-        [*group, _ranges(record.cell.seed for record in found), _seconds(found)]
-        for group, found in sorted(groups.items())
+        [*group, _join_ranges(record.cell.seed for record in records), _mean_seconds(records)]
+        for group, records in sorted(groups.items())
     ]
-    where = [[str(number), *environment] for environment, number in places.items()]
+    where = [[str(number), *environment] for environment, number in environments.items()]
     return [
         Table("Where it was measured", ["where", "machine", "versions"], where),
         Table(
             "What was measured",
             columns,
             rows,
-            note="Settings that are not named are the defaults; the seed is the number of the split and the method's "
-            "random state. Seconds are those of one run of the whole cell, on average.",
+            note="Settings that are not named have their defaults. The seed is the number of the split and the random "
+            "state of the method. Seconds are those of one run of the whole cell, on average.",
         ),
     ]
 
 
-def _on_samples(results: Results) -> list[str]:
+def _describe_samples(results: Results) -> list[str]:
     if not results.plan.quick:
         return []
     return [
         f"This is a quick run: at most {datasets.QUICK_TRAIN:,} training and {datasets.QUICK_TEST:,} test points of "
-        "each set, and few runs. It shows that everything works; its figures say little of the paper's."
+        "each set, and few runs. It shows that everything works; its numbers say little about the paper's."
     ]
 
 
-def _left_out(results: Results) -> list[str]:
+def _describe_outdated(results: Results) -> list[str]:
     if not results.outdated:
         return []
-    return [f"{results.outdated} measurements with settings that have been changed since are left out; run it again."]
+    return [f"{results.outdated} measurements are left out, because their settings were changed since; run it again."]
 
 
-def _stand_ins(results: Results) -> list[str]:
-    found = []
+def _describe_substitutes(results: Results) -> list[str]:
+    entries = []
     names = set(results.names("data"))
     if datasets.EMBEDDED in names:
-        found.append(
-            "Where none of an experiment's data sets is there, it runs on the embedded corpus of Debian packages "
-            "(29,816 packages, 507 tags), of which the paper prints nothing."
+        entries.append(
+            "An experiment none of whose data sets is there runs on the embedded corpus of Debian packages (29,816 "
+            "packages, 507 tags), for which the paper prints nothing."
         )
     for name, about in datasets.SUBSTITUTES.items():
         if name in names:
-            found.append(f"{datasets.title(name)}: {about}; the printed figures beside it are those of the whole set.")
+            entries.append(
+                f"{datasets.title(name)}: {about}; the printed numbers beside it are those of the whole set."
+            )
     if any(name.startswith("synthetic-") for name in names):
-        found.append(
-            "A synthetic set has the shape of one of the paper's (points, features, labels, and the averages a point), "
-            "but made-up content: its figures show that a method runs at that size, and nothing of its accuracy there."
+        entries.append(
+            "A synthetic set has the shape of one of the paper's (points, features, labels, and the averages per "
+            "point), but made-up content: its numbers show that a method runs at that size, and nothing about its "
+            "accuracy."
         )
-    return found
+    return entries
 
 
-def _failures(results: Results) -> list[str]:
+def _describe_failures(results: Results) -> list[str]:
     reasons: dict[tuple[str, ...], list[Cell]] = {}
     for cell, reason in results.failed.items():
         key = cell.experiment, datasets.title(cell.data), cell.method, " ".join(reason.split())
@@ -113,24 +116,24 @@ def _failures(results: Results) -> list[str]:
     ]
 
 
-def _short(value: dict) -> str:
+def _join_settings(settings: dict) -> str:
     return ", ".join(
-        f"{name}={entry if isinstance(entry, str) else json.dumps(entry)}" for name, entry in value.items()
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in settings.items()
     )
 
 
-def _seconds(records: list[Record]) -> str:
+def _mean_seconds(records: list[Record]) -> str:
     return f"{sum(record.seconds for record in records) / len(records):.3g}"
 
 
-def _ranges(numbers: Iterable[int]) -> str:
+def _join_ranges(numbers: Iterable[int]) -> str:
     """Return numbers as people write them: 0–9, or 0–2, 5."""
-    words: list[str] = []
-    found = sorted(set(numbers))
+    ranges: list[str] = []
+    ordered = sorted(set(numbers))
     start = 0
-    for place in range(1, len(found) + 1):
-        if place == len(found) or found[place] != found[place - 1] + 1:
-            first, last = found[start], found[place - 1]
-            words.append(str(first) if first == last else f"{first}–{last}")
-            start = place
-    return ", ".join(words)
+    for end in range(1, len(ordered) + 1):
+        if end == len(ordered) or ordered[end] != ordered[end - 1] + 1:
+            first, last = ordered[start], ordered[end - 1]
+            ranges.append(str(first) if first == last else f"{first}–{last}")
+            start = end
+    return ", ".join(ranges)

@@ -1,8 +1,8 @@
-"""Figure 1 (a): how well labels are approximated in few dimensions, by SVD of all or of each cluster, and by X1.
+"""Figure 1 (a): how well labels are approximated in few dimensions, by a global SVD, an SVD per cluster, and X1.
 
-The paper sets side by side, at equal L̂, the share of ‖Y‖² that a global SVD and an SVD in each cluster leave, and X1's
-own ‖P_Ω(YᵀY − M)‖²/‖P_Ω(YᵀY)‖². But C clusters of rank L̂ store more numbers than one matrix of that rank, since a
-label in several clusters has a vector in each: the fair comparison is at equal stored numbers.
+The paper compares, at equal L̂, the share of ‖Y‖² that a global SVD and an SVD in each cluster leave, and X1's own
+‖P_Ω(YᵀY − M)‖²/‖P_Ω(YᵀY)‖². But C clusters of rank L̂ store more numbers than one matrix of that rank, because a label
+in several clusters has a vector in each. The fair comparison is at equal stored numbers.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from scipy.sparse.linalg import svds
 
 from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.experiments import datasets, methods
-from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table
-from neartag.experiments.learners import clusters_for, parts_of
+from neartag.experiments.learners import clusters_for, load_parts
 from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.linalg.rows import as_rows, normalise
@@ -27,13 +27,12 @@ from neartag.x1.learner import make_partition
 from neartag.x1.settings import SVPSettings, X1Settings
 from neartag.x1.svp import svp
 
-# The paper's dimensions, where there are more labels than this; else these shares of the labels.
-DIMENSIONS, MANY_LABELS = (100, 200, 300, 400, 500), 600
+# From so many labels on the paper's dimensions; else these shares of the labels.
+DIMENSIONS, MIN_LABELS_FOR_DIMENSIONS = (100, 200, 300, 400, 500), 600
 SHARES, QUICK_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), (0.1, 0.3, 0.5, 0.8)
-# SVP until it hardly changes; a sample is not worth as many steps.
-STEPS, QUICK_STEPS = 30, 10
-# Up to this side the whole spectrum is found, exactly; above it only as much as is asked for.
-DENSE = 4000
+SVP_STEPS, QUICK_SVP_STEPS = 30, 10  # until it hardly changes; fewer on a sample
+# Up to this number of rows or columns the whole spectrum is computed; above it only as much as is asked for.
+MAX_DENSE_SIDE = 4000
 CURVES = {
     "svd": ("global", "global SVD"),
     "svd-local": ("equal_rank", "SVD in each cluster, equal L̂"),
@@ -49,19 +48,19 @@ class Approximation(Experiment):
     title = "Figure 1 (a): approximating the labels"
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """Return a cell for the SVDs of each data set and one for X1."""
+        """Return one cell for the SVDs of each data set and one for X1."""
         sets = [*datasets.small(plan.data), *datasets.large(plan.data)][: 1 if plan.quick else None]
         wanted = ("svd", "x1") if plan.wants("x1") else ("svd",)
         return [plan.cell(self.name, data, method) for data in sets for method in wanted]
 
     def settings(self, cell: Cell) -> dict[str, Any]:
-        """Return X1's settings, with the paper's inner products; they also make the clusters of the SVDs."""
-        fixed = {"label_similarity": "inner", "svp_max_iter": QUICK_STEPS if cell.quick else STEPS}
+        """Return X1's settings with the paper's inner products; they also define the clusters of the SVDs."""
+        fixed = {"label_similarity": "inner", "svp_max_iter": QUICK_SVP_STEPS if cell.quick else SVP_STEPS}
         return {**methods.paper_settings(cell.data), **fixed}
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
-        """Return what the SVDs leave of the labels at each dimension, or X1 of its graph."""
-        parts = parts_of(cell)
+        """Return what the SVDs leave of the labels at each dimension, or what X1 leaves of its graph."""
+        parts = load_parts(cell)
         given = {**self.settings(cell), "n_clusters": clusters_for(parts.X.shape[0])}
         settings = X1Settings.from_parameters(given)
         threads = resolve_jobs(work.jobs)
@@ -71,68 +70,71 @@ class Approximation(Experiment):
         facts = {"dimensions": dims, "clusters": len(clusters)}
         with single_threaded_blas():
             if cell.method == "svd":
-                return {**facts, **left_by_svd(parts.Y, clusters, dims, work)}
-            return {**facts, "x1": left_by_x1(parts.Y, clusters, dims, settings.svp, work)}
+                return {**facts, **error_of_svd(parts.Y, clusters, dims, work)}
+            return {**facts, "x1": error_of_x1(parts.Y, clusters, dims, settings.svp, work)}
 
     def report(self, results: Results) -> list[Block]:
         """Return a plot and a table of each data set."""
-        mine = results.select(self.name)
+        own = results.select(self.name)
         return [
-            block for data in datasets.ordered(mine.names("data")) for block in _of_data(mine.select(data=data), data)
+            block
+            for data in datasets.in_table_order(own.names("data"))
+            for block in _report_data(own.select(data=data), data)
         ]
 
 
 def dimensions(labels: int, shares: tuple[float, ...]) -> list[int]:
     """Return the values of L̂ for so many labels."""
-    if labels >= MANY_LABELS:
+    if labels >= MIN_LABELS_FOR_DIMENSIONS:
         return list(DIMENSIONS)
     return [max(1, round(share * labels)) for share in shares]
 
 
-def squares(Y: csr_matrix, most: int) -> np.ndarray:
-    """Return the largest squared singular values of Y, falling, `most` of them or as many as there are."""
+def squared_singular_values(Y: csr_matrix, count: int, max_dense_side: int = MAX_DENSE_SIDE) -> np.ndarray:
+    """Return the largest squared singular values of Y, largest first: `count` of them, or as many as there are."""
     Y = csr_matrix(Y, dtype=np.float64)
     Y = Y[np.diff(Y.indptr) > 0][:, np.unique(Y.indices)]
     side = min(Y.shape)
     if side == 0:
         return np.zeros(0)
-    if side > DENSE and most < side - 1:
+    if side > max_dense_side and count < side - 1:
         start = np.random.default_rng(0).standard_normal(side)
-        return np.sort(svds(Y, most, v0=start, return_singular_vectors=False))[::-1] ** 2
+        return np.sort(svds(Y, count, v0=start, return_singular_vectors=False))[::-1] ** 2
     gram = (Y.T @ Y if Y.shape[1] == side else Y @ Y.T).toarray()  # (side, side)
-    return np.maximum(eigvalsh(gram)[::-1], 0)[:most]
+    return np.maximum(eigvalsh(gram)[::-1], 0)[:count]
 
 
-def left_by_svd(Y: csr_matrix, clusters: list[np.ndarray], dims: list[int], work: Work) -> dict[str, list[float]]:
-    """Return the share of ‖Y‖² left at each L̂: globally, with rank L̂ in each cluster, and with as many numbers stored.
+def error_of_svd(Y: csr_matrix, clusters: list[np.ndarray], dims: list[int], work: Work) -> dict[str, list[float]]:
+    """Return the share of ‖Y‖² left at each L̂: globally, with rank L̂ in each cluster, and at equal stored numbers.
 
-    A direction of a cluster stores a number for each of its points and labels. Of all clusters' directions those that
-    explain most for each number are taken, until they are as many numbers as the global SVD stores.
+    A direction of a cluster stores one number for each of its points and labels. Among the directions of all clusters
+    those that explain most per number are taken, until they store as many numbers as the global SVD.
     """
-    whole, most = float(Y.nnz), max(dims)
+    whole, largest = float(Y.nnz), max(dims)
     labels = len(np.unique(Y.indices))
     with work.start(len(clusters) + 1, "spectra"):
-        of_all = squares(Y, most)
+        global_spectrum = squared_singular_values(Y, largest)
         work.advance()
         spectra, prices = [], []
         for members in clusters:
             inside = Y[members]
-            spectra.append(squares(inside, Y.shape[1]) if min(inside.shape) <= DENSE else squares(inside, most))
+            count = Y.shape[1] if min(inside.shape) <= MAX_DENSE_SIDE else largest
+            spectra.append(squared_singular_values(inside, count))
             prices.append(np.full(len(spectra[-1]), len(members) + len(np.unique(inside.indices))))
             work.advance()
     gains, costs = np.concatenate(spectra), np.concatenate(prices)
     order = np.argsort(-gains / costs, kind="stable")
     explained, stored = np.cumsum(gains[order]), np.cumsum(costs[order])
-    found: dict[str, list[float]] = {"global": [], "equal_rank": [], "equal_stored": []}
+    kept: dict[str, list[float]] = {"global": [], "equal_rank": [], "equal_stored": []}
     for dim in dims:
         affordable = int(np.searchsorted(stored, dim * (Y.shape[0] + labels), side="right"))
-        found["global"].append(of_all[:dim].sum())
-        found["equal_rank"].append(sum(spectrum[:dim].sum() for spectrum in spectra))
-        found["equal_stored"].append(explained[affordable - 1] if affordable else 0.0)
-    return {name: [max(0.0, 1 - float(value) / whole) for value in values] for name, values in found.items()}
+        kept["global"].append(global_spectrum[:dim].sum())
+        kept["equal_rank"].append(sum(spectrum[:dim].sum() for spectrum in spectra))
+        kept["equal_stored"].append(explained[affordable - 1] if affordable else 0.0)
+    return {name: [max(0.0, 1 - float(value) / whole) for value in values] for name, values in kept.items()}
 
 
-def left_by_x1(
+def error_of_x1(
     Y: csr_matrix, clusters: list[np.ndarray], dims: list[int], settings: SVPSettings, work: Work
 ) -> list[float]:
     """Return ‖P_Ω(YᵀY − M)‖²/‖P_Ω(YᵀY)‖² over all clusters at each L̂, M of that rank in each cluster."""
@@ -145,16 +147,16 @@ def left_by_x1(
             whole += own
             for place, dim in enumerate(dims):
                 steps = int(settings.max_iter)
-                found = svp(graph, dim, step=settings.step, max_iter=steps, tol=settings.tol, threads=threads)
-                left[place] += found.objective[-1] if found.objective else own
+                solution = svp(graph, dim, step=settings.step, max_iter=steps, tol=settings.tol, threads=threads)
+                left[place] += solution.objective[-1] if solution.objective else own
                 work.advance()
     return [float(value) for value in left / max(whole, 1e-300)]
 
 
-def _of_data(found: Results, data: str) -> list[Block]:
-    """Return the plot of a data set and the same as a table."""
+def _report_data(own: Results, data: str) -> list[Block]:
+    """Return the plot of a data set, and the same as a table."""
     curves: dict[str, list[float]] = {}
-    for measured in found.values():
+    for measured in own.values():
         dims, clusters = measured["dimensions"], measured["clusters"]
         curves |= {curve: measured[name] for curve, (name, _) in CURVES.items() if name in measured}
     if not curves:

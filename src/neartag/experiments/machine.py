@@ -1,4 +1,4 @@
-"""The machine and the versions that figures were measured with."""
+"""The machine and the library versions of a measurement."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from neartag import __version__
-from neartag.core.threads import available_cores, resolve_jobs
+from neartag.core.threads import available_cores
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 @lru_cache(maxsize=1)
-def described() -> str:
-    """Return one line on the machine."""
+def describe() -> str:
+    """Return one line about the machine."""
     processor = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -27,16 +27,11 @@ def described() -> str:
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """Return the versions of Python, neartag and the libraries that compute."""
-    found = {"python": platform.python_version(), "neartag": __version__}
+    """Return the versions of Python, neartag and the numerical libraries."""
+    versions = {"python": platform.python_version(), "neartag": __version__}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:  # installed in some other way
-            found[package] = "unknown"
-    return found
-
-
-def cores(jobs: int) -> int:
-    """Return the number of cores that a number of jobs stands for."""
-    return resolve_jobs(jobs)
+            versions[package] = "unknown"
+    return versions

@@ -1,4 +1,4 @@
-"""The methods of the paper's tables with their settings on each data set, and what is measured of one."""
+"""The methods of the paper's tables: their settings on each data set, and how one is measured."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ import tempfile
 import time
 from typing import Any
 
-from neartag import comparators
 from neartag.core.errors import ParameterError
 from neartag.evaluation import metrics
 from neartag.experiments.datasets import Parts
 from neartag.experiments.runner import Work
-from neartag.methods import presets
+from neartag.methods import presets, registry
 from neartag.storage import store
 
 CUTS = (1, 3, 5)
 PRECISIONS = tuple(f"P@{k}" for k in CUTS)
-# The paper's number of clusters, known when the points are; learners with a single one would all be the same.
+# The paper's number of clusters depends on the points; with a single cluster all learners would be the same.
 PAPER_CLUSTERS = "points / 6000, at least 2"
-POINTS_A_CLUSTER = 6000
-# Columns of tables: a method, and what is changed of its preset.
+POINTS_PER_CLUSTER = 6000
+# Columns of tables that are variants: a method, and what is changed in its preset.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "x1": ("x1", {}),  # as the paper has it: `paper_settings`
+    "x1": ("x1", {}),  # with the paper's settings: `paper_settings`
     "x1-preset": ("x1", {}),
     "fastxml-1": ("fastxml", {"trees": 1}),
     "lpsr-nb": ("lpsr", {"scorer": "naive_bayes"}),
 }
-# What benchmarks/choose_paper.py chose on held-out fifths of the training part for X1 as the paper has it, where it is
-# not the preset's: presets were chosen together with a vote by the features, and at other dimensions.
+# What benchmarks/choose_paper.py chose on held-out fifths of the training part for X1 with the paper's settings, where
+# it differs from the preset: presets were chosen together with a vote by the features, and at other dimensions.
 PAPER_CHOICES: dict[str, dict[str, Any]] = {
     "bibtex": {"svp_neighbours": 200, "l2": 1.0},
     "delicious": {"svp_neighbours": 400, "vote_neighbours": 120, "vote_sharpness": 20.0},
@@ -38,12 +37,12 @@ TITLES = {"x1": "X1", "x1-preset": "X1, preset", "fastxml-1": "FastXML-1", "lpsr
 
 
 def title(variant: str) -> str:
-    """Return a column's heading."""
-    return TITLES.get(variant) or comparators.get(variant).title
+    """Return the heading of a column."""
+    return TITLES.get(variant) or registry.get(variant).title
 
 
 def preset(variant: str, data: str) -> dict[str, Any]:
-    """Return a method's settings on a data set: its preset's, the defaults where there is none, and the changes."""
+    """Return the settings of a method on a data set: its preset, or the defaults if it has none, and the changes."""
     method, changes = VARIANTS.get(variant, (variant, {}))
     try:
         return {**presets.get(data, method), **changes}
@@ -52,10 +51,10 @@ def preset(variant: str, data: str) -> dict[str, Any]:
 
 
 def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
-    """Return X1's settings as the paper says them, the rest as chosen on the training part.
+    """Return X1's settings: those that the paper gives, and for the rest what was chosen on the training part.
 
-    One learner and dimension 100 on small sets; 15 learners, dimension 50 and a cluster for each 6,000 points on large
-    ones. What the paper does not have is left out: a second vote by the features, and rankers behind the votes.
+    One learner and dimension 100 on small sets; 15 learners, dimension 50 and one cluster per 6,000 points on large
+    ones. What the paper does not have is off: the second vote by features, and the reranker.
     """
     chosen = {name: value for name, value in preset("x1", data).items() if not name.startswith("refine")}
     fixed: dict[str, Any] = {**PAPER_CHOICES.get(data, {}), "n_learners": 1, "embedding_dim": 100}
@@ -67,49 +66,49 @@ def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
 def train(variant: str, settings: dict[str, Any], parts: Parts, seed: int, work: Work) -> tuple[Any, dict[str, float]]:
     """Return a fitted classifier and what its training cost."""
     method, _ = VARIANTS.get(variant, (variant, {}))
-    whole = {**resolved(settings, parts.X.shape[0]), "random_state": seed, "n_jobs": work.jobs}
-    classifier = comparators.get(method).classifier()(**whole)
+    whole = {**resolve_clusters(settings, parts.X.shape[0]), "random_state": seed, "n_jobs": work.jobs}
+    classifier = registry.get(method).estimator_class()(**whole)
     wall, cpu = time.perf_counter(), time.process_time()
     with work.start(None, "training"):
         classifier.fit(parts.X, parts.Y, progress=work)
     cost = {"train_seconds": time.perf_counter() - wall, "train_cpu_seconds": time.process_time() - cpu}
-    return classifier, rounded(cost)
+    return classifier, round_all(cost)
 
 
-def resolved(settings: dict[str, Any], points: int) -> dict[str, Any]:
+def resolve_clusters(settings: dict[str, Any], points: int) -> dict[str, Any]:
     """Return the settings with the paper's number of clusters for so many points."""
     if settings.get("n_clusters") != PAPER_CLUSTERS:
         return settings
-    return {**settings, "n_clusters": max(2, points // POINTS_A_CLUSTER)}
+    return {**settings, "n_clusters": max(2, points // POINTS_PER_CLUSTER)}
 
 
 def measure(variant: str, settings: dict[str, Any], parts: Parts, seed: int, work: Work) -> dict[str, Any]:
-    """Return how good, how fast and how large a method is on the parts, and what it finds of rare labels."""
+    """Return how accurate, fast and large a method is on the parts, and what it finds of rare labels."""
     classifier, cost = train(variant, settings, parts, seed, work)
-    wall = time.perf_counter()
+    started = time.perf_counter()
     labels, _ = classifier.predict_topk(parts.X_test, max(CUTS))
-    predicting = 1000 * (time.perf_counter() - wall) / parts.X_test.shape[0]
+    predicting = 1000 * (time.perf_counter() - started) / parts.X_test.shape[0]
     scores = metrics.evaluate(labels, parts.Y_test, Y_train=parts.Y)
     bands = metrics.by_frequency(labels, parts.Y_test, parts.Y)
     return {
-        **rounded({name: value for name, value in scores.items() if name.startswith(("P@", "PSP@"))}),
+        **round_all({name: value for name, value in scores.items() if name.startswith(("P@", "PSP@"))}),
         **cost,
         "predict_ms_a_point": round(predicting, 5),
         "model_bytes": model_bytes(classifier),
         "bands": {
-            band: rounded({name: value for name, value in found.items() if not name.startswith(("nDCG", "PS"))})
-            for band, found in bands.items()
+            band: round_all({name: value for name, value in scores.items() if not name.startswith(("nDCG", "PS"))})
+            for band, scores in bands.items()
         },
     }
 
 
 def model_bytes(classifier: Any) -> int:
-    """Return the size of a fitted classifier's folder."""
+    """Return the size of a fitted classifier's model folder."""
     with tempfile.TemporaryDirectory(prefix="neartag-") as folder:
         store.save(classifier.model_, folder)
         return int(store.inspect(folder)["bytes"])
 
 
-def rounded(figures: dict[str, float]) -> dict[str, float]:
-    """Return figures short enough for files that people keep; four digits are more than any of them is worth."""
-    return {name: round(float(value), 4) for name, value in figures.items()}
+def round_all(numbers: dict[str, float]) -> dict[str, float]:
+    """Return numbers with four decimals, which is more than their precision, to keep the files short."""
+    return {name: round(float(value), 4) for name, value in numbers.items()}

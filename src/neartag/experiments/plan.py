@@ -1,4 +1,7 @@
-"""What is to be measured: a plan of data sets and methods, and the cells that experiments make of it."""
+"""What is to be measured: a plan of data sets and methods, and the cells that experiments make of it.
+
+A cell is one measurement: an experiment, a data set, a method, a seed and options.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 QUICK = "quick"  # the option of a cell that is measured on a sample
-_LONGEST_KEY = 120  # characters; what is longer is cut, and told apart by a checksum
+_MAX_KEY_LENGTH = 120  # characters; a longer key is cut and gets a checksum at its end
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to be measured, with its own seed; equal cells are the same measurement."""
+    """One measurement, with its own seed; equal cells are the same measurement."""
 
     experiment: str
     data: str
@@ -25,9 +28,9 @@ class Cell:
     options: tuple[tuple[str, Any], ...] = ()  # names and JSON values, sorted by name
 
     def __post_init__(self) -> None:
-        """Bring the options into the one order and form in which equal ones are equal."""
+        """Sort the options and make them hashable, so that equal cells are equal."""
         pairs = json.loads(json.dumps(sorted(self.options)))
-        object.__setattr__(self, "options", tuple((name, _frozen(value)) for name, value in pairs))
+        object.__setattr__(self, "options", tuple((name, _freeze(value)) for name, value in pairs))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -44,16 +47,16 @@ class Cell:
         return self.settings.get(name, default)
 
     def key(self) -> str:
-        """Return a short text, fit for a file's name, that no other cell of the experiment has."""
+        """Return a short text for a file name, which no other cell of the experiment has."""
         words = [self.data, self.method, *(f"{name}={_text(value)}" for name, value in self.options), str(self.seed)]
         whole = "_".join(word for word in words if word)
         safe = _UNSAFE.sub("-", whole)
-        if safe != whole or len(safe) > _LONGEST_KEY:
-            safe = f"{safe[:_LONGEST_KEY]}.{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+        if safe != whole or len(safe) > _MAX_KEY_LENGTH:
+            safe = f"{safe[:_MAX_KEY_LENGTH]}.{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
         return safe
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `from_json` takes."""
+        """Return the cell as `from_json` takes it."""
         plain = {"experiment": self.experiment, "data": self.data, "method": self.method, "seed": self.seed}
         return {**plain, "options": self.settings}
 
@@ -66,31 +69,31 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which data sets there are, and what is wanted of them."""
+    """Which data sets, methods and seeds are wanted."""
 
-    data: tuple[str, ...] = ("debian",)  # present and wanted, by the registry's names; "debian" is the embedded corpus
-    methods: tuple[str, ...] | None = None  # None: all that an experiment has
+    data: tuple[str, ...] = ("debian",)  # names in the registry; "debian" is the embedded corpus
+    methods: tuple[str, ...] | None = None  # None: all methods of an experiment
     quick: bool = False  # samples of the data, few seeds
     jobs: int = -1
-    seeds: int | None = None  # at most so many splits or runs a cell; None: as many as the experiment asks for
+    seeds: int | None = None  # at most so many splits or runs; None: as many as the experiment asks for
 
     def wants(self, method: str) -> bool:
-        """Return whether a method is wanted; a variant such as `fastxml-1` is when its method is."""
+        """Return whether a method is wanted; a variant such as `fastxml-1` is wanted if its method is."""
         return self.methods is None or method in self.methods or method.split("-")[0] in self.methods
 
     def runs(self, wanted: int, quick: int = 2) -> range:
-        """Return the seeds of a cell that an experiment wants so often, or so often where a sample is enough."""
+        """Return the seeds: `wanted` of them, or `quick` if samples are enough."""
         count = quick if self.quick else wanted
         return range(count if self.seeds is None else min(count, self.seeds))
 
     def cell(self, experiment: str, data: str, method: str = "", seed: int = 0, **options: Any) -> Cell:
-        """Return a cell, marked as quick where the plan is."""
+        """Return a cell, marked as quick if the plan is."""
         return Cell(experiment, data, method, seed, tuple({**options, **({QUICK: True} if self.quick else {})}.items()))
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """Return a JSON value as one that can be a key."""
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
 def _text(value: Any) -> str:

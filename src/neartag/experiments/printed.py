@@ -1,8 +1,8 @@
-"""Figures as the paper prints them, to stand beside measured ones.
+"""The numbers that the paper prints, to be shown beside measured ones.
 
 Bhatia, Jain, Kar, Varma, Jain, "Sparse Local Embeddings for Extreme Multi-label Classification", NIPS 2015, and its
-first version, "Locally Non-linear Embeddings for Extreme Multi-label Learning". Methods are named as neartag names
-them, data sets as the paper does. Accuracies are in percent.
+first version, "Locally Non-linear Embeddings for Extreme Multi-label Learning". Methods have the
+names that neartag gives them, data sets those of the paper. Accuracies are in percent.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ TABLE_1: dict[str, dict[str, tuple[float, float, float] | None]] = {
     },
 }
 
-# Methods of Table 1 (b), whose figures are those of Table 3.
+# Methods of Table 1 (b); its numbers are those of Table 3.
 TABLE_1B = ("x1", "leml", "fastxml", "wsabie", "one_vs_all")
 
-# Table 2, the data sets' sizes.
-TABLE_2 = {each.title: each.sizes for each in PAPER}
+# Table 2, the sizes of the data sets.
+TABLE_2 = {facts.title: facts.sizes for facts in PAPER}
 
 # Table 4, by the number of learners.
 TABLE_4 = {

@@ -1,11 +1,11 @@
-"""What was measured: a small JSON file a cell in a folder, and the means over seeds that tables are made of."""
+"""What was measured: one small JSON file per cell in a folder, and the means over seeds that tables show."""
 
 from __future__ import annotations
 
 import json
 import math
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +17,12 @@ from neartag.experiments.plan import Cell, Plan
 
 @dataclass(frozen=True)
 class Record:
-    """A cell's outcome: its numbers, or why there are none, and all that one must know to believe them."""
+    """The outcome of a cell: its numbers, or why there are none, and how they were measured."""
 
     cell: Cell
     measured: dict[str, Any] = field(default_factory=dict)
-    failed: str = ""  # the reason; "" where it was measured
-    bug: bool = False  # whether that is an error of ours
+    failed: str = ""  # the reason; "": it was measured
+    bug: bool = False  # whether the failure is a bug in neartag
     settings: dict[str, Any] = field(default_factory=dict)  # of the method; the seed is the cell's
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -32,7 +32,7 @@ class Record:
     date: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `from_json` takes."""
+        """Return the record as `from_json` takes it."""
         return {**self.__dict__, "cell": self.cell.as_json()}
 
     @classmethod
@@ -42,20 +42,20 @@ class Record:
 
 
 class Summary(NamedTuple):
-    """A number over several runs."""
+    """A number over several runs: its mean and its spread."""
 
     mean: float
-    deviation: float | None  # of a sample (n − 1); None for a single run
+    deviation: float | None  # standard deviation of a sample (n − 1); None for a single run
     runs: int
 
 
 class Results(Mapping[Cell, dict]):
-    """Cells to their measured numbers; those that failed are beside them."""
+    """The measured numbers by cell; cells that failed are in `failed`."""
 
     def __init__(self, records: Mapping[Cell, Record], plan: Plan, outdated: int = 0) -> None:
         self.records = dict(records)
         self.plan = plan
-        self.outdated = outdated  # how many were left out, having been measured with other settings
+        self.outdated = outdated  # how many were left out, because they were measured with other settings
         self._measured = {cell: record.measured for cell, record in self.records.items() if not record.failed}
 
     def __getitem__(self, cell: Cell) -> dict[str, Any]:
@@ -69,24 +69,24 @@ class Results(Mapping[Cell, dict]):
 
     @property
     def failed(self) -> dict[Cell, str]:
-        """Cells that could not be measured, to the reasons."""
+        """The reasons by cell, of cells that could not be measured."""
         return {cell: record.failed for cell, record in self.records.items() if record.failed}
 
     def select(
         self, experiment: str | None = None, data: str | None = None, method: str | None = None, **options: Any
     ) -> Results:
-        """Return those cells that are so, failed ones too; an option not named may have any value."""
+        """Return the cells with these values, failed ones too; an option that is not named may have any value."""
 
         def fits(cell: Cell) -> bool:
-            wanted = ((experiment, cell.experiment), (data, cell.data), (method, cell.method))
-            return all(want is None or want == has for want, has in wanted) and all(
+            pairs = ((experiment, cell.experiment), (data, cell.data), (method, cell.method))
+            return all(wanted is None or wanted == actual for wanted, actual in pairs) and all(
                 cell.option(name) == value for name, value in options.items()
             )
 
         return Results({cell: record for cell, record in self.records.items() if fits(cell)}, self.plan)
 
     def names(self, what: str) -> list[Any]:
-        """Return the different values of `data`, `method`, `seed` or an option among measured cells, in their order."""
+        """Return the different values of a field or an option among the measured cells, in their order."""
         fields = ("experiment", "data", "method", "seed")
         return list(dict.fromkeys(getattr(cell, what) if what in fields else cell.option(what) for cell in self))
 
@@ -96,43 +96,46 @@ class Results(Mapping[Cell, dict]):
         return [float(self[cell][name]) for cell in cells if self[cell].get(name) is not None]
 
     def summary(self, name: str) -> Summary | None:
-        """Return a measured number's mean and standard deviation over the cells that have it; None without any."""
-        found = [value for value in self.numbers(name) if math.isfinite(value)]
-        if not found:
-            return None
-        return Summary(statistics.fmean(found), statistics.stdev(found) if len(found) > 1 else None, len(found))
+        """Return the mean and standard deviation of a number over the cells that have it; None if none has."""
+        values = [value for value in self.numbers(name) if math.isfinite(value)]
+        return summarise(values) if values else None
 
 
-def place(folder: Path, cell: Cell) -> Path:
-    """Return the file that a cell's record is kept in."""
+def summarise(values: Sequence[float]) -> Summary:
+    """Return the mean and standard deviation of a number over runs."""
+    return Summary(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
+
+
+def record_file(folder: Path, cell: Cell) -> Path:
+    """Return the file of a cell's record."""
     return folder / cell.experiment / f"{cell.key()}.json"
 
 
-def keep(folder: Path, record: Record) -> None:
+def write_record(folder: Path, record: Record) -> None:
     """Write a record to its file, whole or not at all."""
-    path = place(folder, record.cell)
+    path = record_file(folder, record.cell)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{path.parent}: cannot be made: {error.strerror or error}") from error
-    text = json.dumps(record.as_json(), indent=1, ensure_ascii=False, allow_nan=False, default=_plain)
+    text = json.dumps(record.as_json(), indent=1, ensure_ascii=False, allow_nan=False, default=_to_python)
     with replacing(path) as stream:
         stream.write(f"{text}\n".encode())
 
 
-def kept(folder: Path) -> dict[Cell, Record]:
-    """Return every record of the folder, by cell, in a fixed order."""
-    found = {}
+def read_records(folder: Path) -> dict[Cell, Record]:
+    """Return all records in a folder by cell, in a fixed order."""
+    records = {}
     for path in sorted(folder.glob("*/*.json")):
         try:
             record = Record.from_json(json.loads(read_bytes(path)))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}: is not a result that this version can read ({error}); delete it") from error
         if path.parent.name == record.cell.experiment:
-            found[record.cell] = record
-    return dict(sorted(found.items(), key=lambda entry: entry[0].seed))
+            records[record.cell] = record
+    return dict(sorted(records.items(), key=lambda entry: entry[0].seed))
 
 
-def _plain(value: Any) -> Any:
-    """Return a number or an array of numpy's as Python's."""
+def _to_python(value: Any) -> Any:
+    """Return a number or an array of numpy as one of Python."""
     return value.tolist()

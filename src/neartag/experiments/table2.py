@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from neartag.experiments import datasets
-from neartag.experiments.blocks import Block, Entry, Number, Table
-from neartag.experiments.printed import TABLE_2
-from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
+from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.report.blocks import Block, Entry, Number, Table
+from neartag.experiments.results import Results
+from neartag.experiments.runner import Experiment, Work
 
-# What is counted, as the table names it, and its decimals.
+# What is counted: its heading in the table, and its decimals.
 COLUMNS = {
     "features": ("d, features", 0),
     "labels": ("L, labels", 0),
     "train": ("n, training points", 0),
     "test": ("m, test points", 0),
-    "features_per_point": ("features a point", 2),
-    "labels_per_point": ("labels a point", 2),
+    "features_per_point": ("features per point", 2),
+    "labels_per_point": ("labels per point", 2),
 }
 
 
@@ -27,11 +28,11 @@ class Sizes(Experiment):
     title = "Table 2: the data sets"
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """Return a cell a data set."""
+        """Return one cell per data set."""
         return [plan.cell(self.name, data) for data in plan.data]
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
-        """Return the counts of the data set's own parts, whole even where other cells take samples."""
+        """Return the counts of the data set's own parts: the whole set even in a quick run."""
         parts = datasets.official(cell.data)
         points = parts.X.shape[0]
         return {
@@ -45,11 +46,11 @@ class Sizes(Experiment):
 
     def report(self, results: Results) -> list[Block]:
         """Return the table."""
-        found = results.select(self.name)
+        own = results.select(self.name)
         rows: list[list[Entry]] = []
-        for data in datasets.ordered(found.names("data")):
-            (counted,) = found.select(data=data).values()
-            printed = TABLE_2.get(datasets.paper_name(data))
+        for data in datasets.in_table_order(own.names("data")):
+            (counted,) = own.select(data=data).values()
+            printed = datasets.printed_sizes(data)
             numbers = [
                 Number(counted[name], printed=getattr(printed, name, None), digits=digits)
                 for name, (_, digits) in COLUMNS.items()
@@ -58,7 +59,7 @@ class Sizes(Experiment):
         if not rows:
             return []
         headings = ["data set", *(heading for heading, _ in COLUMNS.values())]
-        note = "Averages a point are those of the training part."
+        note = "Averages per point are those of the training part."
         return [Table("", headings, rows, note)]
 
 

@@ -1,7 +1,7 @@
 """Table 3: every method on small data sets over random splits, and Table 1 (b), which is an extract of it.
 
-X1 has one learner and dimension 100, as the paper says; a second column has the settings of its preset. The other
-methods have those of their presets. All were chosen once, on the training part of the first split.
+X1 has one learner and dimension 100, as in the paper; a second column has its preset. The other methods have their
+presets. All settings were chosen once, on the training part of the first split.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from neartag.experiments import datasets, methods
-from neartag.experiments.blocks import Block, Number, Table
+from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import TABLE_1B, TABLE_3, TABLE_3_DEVIATIONS
-from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
+from neartag.experiments.report.blocks import Block, Number, Table
+from neartag.experiments.results import Results
+from neartag.experiments.runner import Experiment, Work
 
 METHODS = ("x1", "x1-preset", *(method for method in TABLE_3 if method != "x1"))
 SPLITS = 10
-# Where ten splits of every method would take days, some have fewer.
-FEWER = {"mediamill": 3, "mediamill-rand": 3, "eurlex": 3, "eurlex4k-partial": 3, datasets.EMBEDDED: 3}
-ALWAYS_ALL = ("x1", "x1-preset", "leml", "knn")
+# Ten splits of every method would take days on these.
+FEWER_SPLITS = {"mediamill": 3, "mediamill-rand": 3, "eurlex": 3, "eurlex4k-partial": 3, datasets.EMBEDDED: 3}
+ALL_SPLITS_METHODS = ("x1", "x1-preset", "leml", "knn")
 
 
 class SmallSets(Experiment):
@@ -28,17 +30,17 @@ class SmallSets(Experiment):
     title = "Table 3: small data sets"
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """Return a cell a method and split."""
+        """Return one cell per method and split."""
         return [
             plan.cell(self.name, data, method, seed)
             for data in datasets.small(plan.data)
             for method in METHODS
             if plan.wants(method)
-            for seed in plan.runs(SPLITS if method in ALWAYS_ALL else FEWER.get(data, SPLITS))
+            for seed in plan.runs(SPLITS if method in ALL_SPLITS_METHODS else FEWER_SPLITS.get(data, SPLITS))
         ]
 
     def settings(self, cell: Cell) -> dict[str, Any]:
-        """Return the paper's settings for X1, the preset's for the others."""
+        """Return the paper's settings for X1, the presets of the others."""
         if cell.method == "x1":
             return methods.paper_settings(cell.data)
         return methods.preset(cell.method, cell.data)
@@ -50,26 +52,26 @@ class SmallSets(Experiment):
 
     def report(self, results: Results) -> list[Block]:
         """Return Table 3 and its extract."""
-        found = results.select(self.name)
-        if not found.records:
+        own = results.select(self.name)
+        if not own.records:
             return []
         note = (
-            "Random splits of the sizes in Table 2, the first being the data set's own. X1 has one learner and "
+            "Random splits of the sizes in Table 2; the first is the data set's own. X1 has one learner and "
             "dimension 100, as in the paper; “X1, preset” has the settings chosen for the set, which may use "
             "what the paper does not have. All settings were chosen once, on the training part of the first split."
         )
         extract = [method for method in ("x1", "x1-preset", *TABLE_1B[1:]) if method in METHODS]
         return [
-            comparison("", found, METHODS, note),
-            comparison("Table 1 (b), an extract", found, extract, "The same figures as in Table 3."),
+            comparison("", own, METHODS, note),
+            comparison("Table 1 (b), an extract", own, extract, "The same numbers as in Table 3."),
         ]
 
 
 def comparison(title: str, results: Results, columns: Sequence[str], note: str) -> Table:
-    """Return a table with a row a data set and precision, a column a method."""
+    """Return a table with one row per data set and precision, and one column per method."""
     shown = [method for method in columns if any(cell.method == method for cell in results.records)]
     rows: list[list[str | Number]] = []
-    for data in datasets.ordered(cell.data for cell in results.records):
+    for data in datasets.in_table_order(cell.data for cell in results.records):
         for place, precision in enumerate(methods.PRECISIONS):
             numbers = [number(results, data, method, place) for method in shown]
             rows.append([datasets.title(data), precision, *numbers])
@@ -78,9 +80,9 @@ def comparison(title: str, results: Results, columns: Sequence[str], note: str) 
 
 
 def number(results: Results, data: str, method: str, place: int) -> Number:
-    """Return a method's figure on a data set beside the one printed in Table 3; `place` is that of the precision."""
-    found = results.select(data=data, method=method)
-    summary = found.summary(methods.PRECISIONS[place])
+    """Return the number of a method on a data set, with the one in the paper's Table 3; `place`: of the precision."""
+    own = results.select(data=data, method=method)
+    summary = own.summary(methods.PRECISIONS[place])
     paper = datasets.paper_name(data)
     printed = TABLE_3.get(method, {}).get(paper)
     deviations = TABLE_3_DEVIATIONS.get(method, {}).get(paper)
@@ -90,7 +92,7 @@ def number(results: Results, data: str, method: str, place: int) -> Number:
         summary.runs if summary else 0,
         printed[place] if printed else None,
         deviations[place] if deviations else None,
-        note="failed" if found.failed and not summary else "",
+        note="failed" if own.failed and not summary else "",
     )
 
 

@@ -1,7 +1,7 @@
 """Table 4: how much X1's precision varies between runs, with 1 to 10 learners.
 
-A run trains ten learners from its own seed; the ensemble of j learners is the run's first j. The paper measured this
-on WikiLSHTC; here it is done on the largest real set that is present.
+A run trains ten learners from its own seed; the ensemble of j learners is the first j of them. The paper measured this
+on WikiLSHTC; here it is the largest real set that is present.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from typing import Any
 
 from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods
-from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table, Text
+from neartag.experiments.learners import first_learners, load_parts
+from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import TABLE_4
-from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
+from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table, Text
+from neartag.experiments.results import Results
+from neartag.experiments.runner import Experiment, Work
 
 RUNS = 10
 LEARNERS = tuple(TABLE_4)
 PAPER_SET = "WikiLSHTC"
 VOTERS = 20  # k of kNN where there is no preset
-STEADY = 0.3  # points of P@1 that ten learners' standard deviation must stay under
+STABLE_DEVIATION = 0.3  # points of P@1: ten learners are stable if their standard deviation is below
 
 
 class Stability(Experiment):
@@ -29,7 +32,7 @@ class Stability(Experiment):
     title = "Table 4: stability"
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """Return a cell a run on one data set: a large one, or else the last of the small ones, or the embedded one."""
+        """Return one cell per run on one data set: a large one, else the last small one, else the embedded one."""
         if not plan.wants("x1"):
             return []
         data = (datasets.large(plan.data) or datasets.small(plan.data)[-1:])[0]
@@ -37,43 +40,42 @@ class Stability(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for large sets, with as many learners as the table has."""
-        # As in the paper k is chosen once, not in each run: the runs differ in their clusters only.
+        # As in the paper, k is chosen once and not in each run: the runs differ only in their clusters.
         settings = {"vote_neighbours": VOTERS, **methods.paper_settings(cell.data, large=True)}
         return {**settings, "n_learners": max(LEARNERS)}
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision by the number of learners."""
-        parts = datasets.split(cell.data, 0, quick=True) if cell.quick else datasets.official(cell.data)
+        parts = load_parts(cell)
         classifier, cost = methods.train("x1", self.settings(cell), parts, cell.seed, work)
         model = classifier.model_
-        found: dict[str, Any] = {precision: [] for precision in methods.PRECISIONS}
+        measured: dict[str, Any] = {precision: [] for precision in methods.PRECISIONS}
         with work.start(len(LEARNERS), "predicting"):
             for count in LEARNERS:
-                part = replace(model, learners=model.learners[:count])
-                labels, _ = part.predict_topk(parts.X_test, max(methods.CUTS), n_jobs=work.jobs)
+                labels, _ = first_learners(model, count).predict_topk(parts.X_test, max(methods.CUTS), n_jobs=work.jobs)
                 for k in methods.CUTS:
-                    found[f"P@{k}"].append(round(precision_at(labels, parts.Y_test, k), 4))
+                    measured[f"P@{k}"].append(round(precision_at(labels, parts.Y_test, k), 4))
                 work.advance()
         clusters = [len(learner.clusters) for learner in model.learners]
-        return {**found, **cost, "clusters": clusters}
+        return {**measured, **cost, "clusters": clusters}
 
     def report(self, results: Results) -> list[Block]:
-        """Return the table, the plot, and whether ten learners are as steady as they should be."""
+        """Return the table, the plot, and whether ten learners are stable."""
         blocks: list[Block] = []
-        found = results.select(self.name)
-        for data in datasets.ordered(found.names("data")):
-            blocks += _of_data(found.select(data=data), data)
+        own = results.select(self.name)
+        for data in datasets.in_table_order(own.names("data")):
+            blocks += _report_data(own.select(data=data), data)
         return blocks
 
 
-def _of_data(found: Results, data: str) -> list[Block]:
-    by_learners = [_one_count(found, place) for place in range(len(LEARNERS))]
-    same = datasets.paper_name(data) == PAPER_SET
+def _report_data(own: Results, data: str) -> list[Block]:
+    by_learners = [_select_count(own, place) for place in range(len(LEARNERS))]
+    same_set = datasets.paper_name(data) == PAPER_SET
     rows: list[list[Entry]] = []
     for count, results in zip(LEARNERS, by_learners, strict=True):
         summaries = [results.summary(precision) for precision in methods.PRECISIONS]
         means = [
-            Number(summary.mean, runs=summary.runs, printed=printed if same else None) if summary else Number(None)
+            Number(summary.mean, runs=summary.runs, printed=printed if same_set else None) if summary else Number(None)
             for summary, printed in zip(summaries, TABLE_4[count].means, strict=True)
         ]
         deviations = [
@@ -83,7 +85,7 @@ def _of_data(found: Results, data: str) -> list[Block]:
         rows.append([str(count), *means, *deviations])
     name = datasets.title(data)
     note = (
-        "The paper's settings for large sets: dimension 50, a cluster for each 6,000 points, no vote by features. "
+        "The paper's settings for large sets: dimension 50, one cluster per 6,000 points, no vote by features. "
         f"Means and standard deviations over the runs; the paper's are those of {PAPER_SET}."
     )
     series = [_line(by_learners, precision) for precision in methods.PRECISIONS]
@@ -93,40 +95,40 @@ def _of_data(found: Results, data: str) -> list[Block]:
         series,
         "learners",
         "percent",
-        note="The band is one standard deviation over the runs to either side.",
+        note="The band is one standard deviation over the runs on either side.",
     )
     headings = ["learners", *methods.PRECISIONS, *(f"deviation of {precision}" for precision in methods.PRECISIONS)]
     return [Table(name, headings, rows, note), plot, Text([_verdict(by_learners[-1], name)])]
 
 
 def _line(by_learners: list[Results], precision: str) -> Series:
-    found = [
+    points = [
         (count, summary.mean, summary.deviation or 0.0)
         for count, results in zip(LEARNERS, by_learners, strict=True)
         if (summary := results.summary(precision)) is not None
     ]
-    counts, means, deviations = zip(*found, strict=True)
+    counts, means, deviations = zip(*points, strict=True)
     return Series(precision, counts, means, deviations)
 
 
-def _one_count(found: Results, place: int) -> Results:
+def _select_count(own: Results, place: int) -> Results:
     """Return the results of one number of learners."""
     records = {
         cell: replace(record, measured={name: record.measured[name][place] for name in methods.PRECISIONS})
-        for cell, record in found.records.items()
+        for cell, record in own.records.items()
         if not record.failed
     }
-    return Results(records, found.plan)
+    return Results(records, own.plan)
 
 
 def _verdict(results: Results, name: str) -> str:
     summary = results.summary("P@1")
     if summary is None or summary.deviation is None:
-        return "One run says nothing of the deviation."
-    small = "under" if summary.deviation < STEADY else "not under"
+        return "One run says nothing about the deviation."
+    below = "under" if summary.deviation < STABLE_DEVIATION else "not under"
     return (
         f"{name}: with {max(LEARNERS)} learners the standard deviation of P@1 over {summary.runs} runs is "
-        f"{summary.deviation:.3f} points, {small} {STEADY}; the paper's, on {PAPER_SET}, is "
+        f"{summary.deviation:.3f} points, {below} {STABLE_DEVIATION}; the paper's, on {PAPER_SET}, is "
         f"{TABLE_4[max(LEARNERS)].deviations[0]:.3f}."
     )
 

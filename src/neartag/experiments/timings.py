@@ -1,7 +1,7 @@
 """Section 3's timings: training a learner and predicting a point, on one core, for X1, LEML and FastXML.
 
-Each is measured after a rehearsal on a few points, so that no kernel is compiled or loaded meanwhile. X1 is also timed
-with more and more clusters: its prediction should take a time linear in the points that it searches.
+Each is measured after a warm-up on a few points, so that no kernel is compiled or loaded meanwhile. X1 is also timed
+with more and more clusters: its prediction time should be linear in the number of points that it searches.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 
 from neartag.experiments import datasets, methods
-from neartag.experiments.blocks import Block, Entry, Figure, Number, Series, Table, Text
 from neartag.experiments.datasets import Parts
+from neartag.experiments.learners import load_parts
+from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import PREDICT_MILLISECONDS, TRAIN_HOURS
-from neartag.experiments.runner import Cell, Experiment, Plan, Results, Work
+from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table, Text
+from neartag.experiments.results import Results
+from neartag.experiments.runner import Experiment, Work
 from neartag.linalg.rows import as_rows, normalise
 from neartag.x1.kmeans import route
 
 METHODS = ("x1", "leml", "fastxml")
 CLUSTERS = (1, 2, 4, 8, 16, 32)
 RUNS, REPEATS = 3, 3
-REHEARSED = 200  # points
-ALONE = 300  # points predicted one at a time
+WARM_UP_POINTS = 200
+SINGLE_POINTS = 300  # predicted one at a time
 PAPER_SET = "WikiLSHTC"
 QUANTITIES = {
     "train_seconds": ("training a learner, s", 2),
@@ -40,9 +43,9 @@ class Timings(Experiment):
     title = "Section 3: timings"
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """Return a cell a method and run, and one for each number of clusters."""
+        """Return one cell per method and run, and one per number of clusters."""
         sets = [*datasets.small(plan.data), *datasets.large(plan.data)]
-        found = [
+        cells = [
             plan.cell(self.name, data, method, seed)
             for data in sets
             for method in METHODS
@@ -50,11 +53,11 @@ class Timings(Experiment):
             for seed in plan.runs(RUNS, quick=1)
         ]
         if plan.wants("x1"):
-            found += [plan.cell(self.name, sets[-1], "x1", clusters=count) for count in CLUSTERS]
-        return found
+            cells += [plan.cell(self.name, sets[-1], "x1", clusters=count) for count in CLUSTERS]
+        return cells
 
     def settings(self, cell: Cell) -> dict[str, Any]:
-        """Return the paper's settings for X1 with one learner, the preset's for the others."""
+        """Return the paper's settings for X1 with one learner, and the presets of the others."""
         if cell.method != "x1":
             return methods.preset(cell.method, cell.data)
         large = cell.data in datasets.large([cell.data])
@@ -64,37 +67,37 @@ class Timings(Experiment):
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return seconds to train one learner and milliseconds to predict a point, on one core."""
-        parts = datasets.split(cell.data, 0, quick=True) if cell.quick else datasets.official(cell.data)
-        settings, alone = self.settings(cell), Work(1)
-        few = slice(0, REHEARSED)
-        rehearsal = Parts(parts.X[few], parts.Y[few], parts.X_test[few], parts.Y_test[few])
+        parts = load_parts(cell)
+        settings, one_core = self.settings(cell), Work(1)
+        few = slice(0, WARM_UP_POINTS)
+        warm_up = Parts(parts.X[few], parts.Y[few], parts.X_test[few], parts.Y_test[few])
         simple = {**settings, "n_clusters": 2} if cell.method == "x1" else settings
-        _predict(methods.train(cell.method, simple, rehearsal, cell.seed, alone)[0], rehearsal)
+        _time_prediction(methods.train(cell.method, simple, warm_up, cell.seed, one_core)[0], warm_up)
         work.start(None, "training")
-        classifier, cost = methods.train(cell.method, settings, parts, cell.seed, alone)
+        classifier, cost = methods.train(cell.method, settings, parts, cell.seed, one_core)
         learners = {"x1": 1, "leml": 1, "fastxml": classifier.get_params().get("trees", 1)}[cell.method]
         work.start(None, "predicting")
-        found: dict[str, Any] = {
+        measured: dict[str, Any] = {
             "train_seconds": round(cost["train_seconds"] / learners, 5),
             "learners": learners,
-            **_predict(classifier, parts),
+            **_time_prediction(classifier, parts),
         }
         if cell.method == "x1":
-            found["points_searched"] = round(_points_searched(classifier.model_, parts.X_test), 1)
-        return found
+            measured["points_searched"] = round(_points_searched(classifier.model_, parts.X_test), 1)
+        return measured
 
     def report(self, results: Results) -> list[Block]:
         """Return the table, and how X1's time grows with the points that it searches."""
-        found = results.select(self.name)
-        if not found:
+        own = results.select(self.name)
+        if not own:
             return []
-        return [_table(found.select(clusters=None)), *_growth(found)]
+        return [_table(own.select(clusters=None)), *_report_growth(own)]
 
 
-def _predict(classifier: Any, parts: Parts) -> dict[str, float]:
-    """Return milliseconds a point, all at once and one at a time: the median of some tries."""
+def _time_prediction(classifier: Any, parts: Parts) -> dict[str, float]:
+    """Return milliseconds per point, all at once and one at a time: the median of a few repeats."""
     batches, single = [], []
-    points = min(ALONE, parts.X_test.shape[0])
+    points = min(SINGLE_POINTS, parts.X_test.shape[0])
     rows = [parts.X_test[row] for row in range(points)]
     for _ in range(REPEATS):
         start = time.perf_counter()
@@ -111,22 +114,22 @@ def _predict(classifier: Any, parts: Parts) -> dict[str, float]:
 
 
 def _points_searched(model: Any, X: Any) -> float:
-    """Return how many training points a test point is compared with on average: the size of its cluster."""
+    """Return with how many training points a test point is compared on average: the size of its cluster."""
     (learner,) = model.learners
     sizes = np.array([len(cluster.members) for cluster in learner.clusters])
     return float(sizes[route(normalise(as_rows(X)), learner.centroids)[:, 0]].mean())
 
 
-def _table(found: Results) -> Table:
-    shown = [method for method in METHODS if method in found.names("method")]
+def _table(own: Results) -> Table:
+    shown = [method for method in METHODS if method in own.names("method")]
     rows: list[list[Entry]] = []
-    for data in datasets.ordered(found.names("data")):
-        for name, (words, digits) in QUANTITIES.items():
+    for data in datasets.in_table_order(own.names("data")):
+        for name, (quantity, digits) in QUANTITIES.items():
             numbers = []
             for method in shown:
-                summary = found.select(data=data, method=method).summary(name)
+                summary = own.select(data=data, method=method).summary(name)
                 numbers.append(Number(*summary, digits=digits) if summary else Number(None))
-            rows.append([datasets.title(data), words, *numbers])
+            rows.append([datasets.title(data), quantity, *numbers])
     printed = f"{PAPER_SET}, the paper's machine"
     hours = [TRAIN_HOURS[method] / (50 if method == "fastxml" else 1) for method in shown]
     rows.append([printed, "training a learner, hours", *(Number(None, printed=value) for value in hours)])
@@ -134,25 +137,25 @@ def _table(found: Results) -> Table:
     rows.append([printed, "predicting a point, ms", *(Number(None, printed=value) for value in waits)])
     headings = ["data set", "", *map(methods.title, shown)]
     note = (
-        "On one core. A learner is one clustering of X1, the whole of LEML, and one tree of FastXML, which answers "
-        "with all its trees; the paper's 13 hours are for 50 trees."
+        "On one core. A learner is one clustering of X1, all of LEML, and one tree of FastXML, which predicts with "
+        "all its trees; the paper's 13 hours are for 50 trees."
     )
-    return Table("Time a learner, and a point", headings, rows, note, range(2, len(headings)), best="smallest")
+    return Table("Time per learner and per point", headings, rows, note, range(2, len(headings)), best="smallest")
 
 
-def _growth(found: Results) -> list[Block]:
-    counted = sorted(
+def _report_growth(own: Results) -> list[Block]:
+    measurements = sorted(
         (measured["points_searched"], measured["predict_ms_alone"], measured["predict_ms_a_point"], cell.data)
-        for cell, measured in found.items()
+        for cell, measured in own.items()
         if cell.option("clusters") is not None
     )
-    if len(counted) < 3:
+    if len(measurements) < 3:
         return []
-    sizes, alone, batch = (np.array(column, dtype=float) for column in list(zip(*counted, strict=True))[:3])
+    sizes, alone, batch = (np.array(column, dtype=float) for column in list(zip(*measurements, strict=True))[:3])
     slope, start = np.polyfit(sizes, alone, 1)
     fit = float(np.corrcoef(sizes, alone)[0, 1] ** 2)
     ends = np.array([sizes.min(), sizes.max()])
-    data = datasets.title(counted[0][3])
+    data = datasets.title(measurements[0][3])
     series = [
         Series("one at a time", sizes, alone),
         Series("all at once", sizes, batch),
@@ -164,7 +167,7 @@ def _growth(found: Results) -> list[Block]:
             "timings-clusters",
             series,
             "training points in the test point's cluster, on average",
-            "ms a point",
+            "ms per point",
         ),
         Text(
             [

@@ -1,4 +1,4 @@
-"""CSR matrices made of their three arrays: pointers from counts, matrices from lists, more rows or columns."""
+"""CSR matrices built from their arrays: pointers from counts, matrices from lists, more rows or columns."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from scipy.sparse import csr_matrix
 
 
 def pointer(counts: np.ndarray | list[int]) -> np.ndarray:
-    """Return where each row begins, and the last one ends, from how many entries each row has: (n + 1,) int64."""
+    """Return where each row begins and where the last one ends, (n + 1,) int64, from each row's number of entries."""
     return np.concatenate([[0], np.cumsum(counts)])
 
 
 def from_lists(
     columns: np.ndarray, values: np.ndarray | None, width: int, kept: np.ndarray | None = None
 ) -> csr_matrix:
-    """Return the matrix (m, width) of lists of columns and values (m, room); values None: float32 ones.
+    """Return the matrix (m, width) of lists of columns and values (m, room); without values, of float32 ones.
 
-    Of each list those entries are taken that are `kept` (m, room), or where that is None, whose column is not −1.
+    `kept` (m, room) marks the entries of each list that are taken; None takes those whose column is not −1.
     """
     kept = columns >= 0 if kept is None else kept
     indices = columns[kept]
@@ -25,22 +25,22 @@ def from_lists(
 
 
 def keep_entries(matrix: csr_matrix, kept: np.ndarray) -> csr_matrix:
-    """Return the matrix with those of its stored entries that are kept: a bool for each."""
+    """Return the matrix with only those of its stored entries that `kept` (nnz,) marks."""
     pieces = matrix.data[kept], matrix.indices[kept], pointer(kept)[matrix.indptr]
     return csr_matrix(pieces, shape=matrix.shape)
 
 
 def widen(matrix: csr_matrix, columns: int) -> csr_matrix:
-    """Return the matrix with more columns, which are empty; the arrays are shared."""
+    """Return the matrix with so many columns, the new ones empty; it shares the arrays of the matrix given."""
     return csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
 
 
 def heighten(matrix: csr_matrix, rows: int) -> csr_matrix:
-    """Return the matrix with more rows at its end, which are empty."""
+    """Return the matrix with so many rows, the new ones at the end and empty."""
     more = np.full(rows - matrix.shape[0], matrix.indptr[-1], matrix.indptr.dtype)
     return csr_matrix((matrix.data, matrix.indices, np.concatenate([matrix.indptr, more])), (rows, matrix.shape[1]))
 
 
 def row_numbers(matrix: csr_matrix) -> np.ndarray:
-    """Return the row of each stored entry."""
+    """Return the row of each stored entry, (nnz,)."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

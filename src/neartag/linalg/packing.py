@@ -1,7 +1,8 @@
-"""A model's arrays by name, and the checks that keep a damaged or crafted folder from being read out of bounds.
+"""A model's arrays by name: rows put into them and taken out again, and checked.
 
-Kernels do not check indices; whatever points into another array is therefore checked here, once, on loading.
-Failures are ValueErrors, which the store reports as a damaged model.
+Kernels do not check indices. So whatever points into another array is checked here, once, when a model is loaded: a
+damaged or crafted folder must not make a kernel read out of bounds. A failed check is a ValueError, which the store
+reports as a damaged model.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from scipy.sparse import csr_matrix
 from neartag.linalg.quantization import TYPES, pack, unpack
 from neartag.linalg.rows import Rows
 
-LARGEST = 2**31 - 1  # ids, and the number of them, are kept as int32
+MAX_COUNT = 2**31 - 1  # ids, and so the number of them, are stored as int32
 
 
 def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: str = "float32") -> None:
-    """Put dense or CSR rows under their name into the arrays of a part, with a scale a column where they are packed."""
+    """Put dense or CSR rows under a name into `arrays`; float16 and int8 rows with one scale per column."""
     values = rows.data if sparse.issparse(rows) else rows
     if precision != "float32":
         values, arrays[f"{name}.scale"] = pack(rows, precision)
@@ -33,23 +34,23 @@ def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: st
 
 
 def get_rows(arrays: dict[str, np.ndarray], name: str, precision: str = "float32") -> Rows:
-    """Return what `put_rows` put, in float32; memory maps of that are not copied."""
+    """Return as float32 the rows that `put_rows` put; memory maps of float32 are not copied."""
     scale = arrays[f"{name}.scale"] if precision != "float32" else None
     if name in arrays:
         return arrays[name] if scale is None else unpack(arrays[name], scale)
     values, indices, indptr = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
-    # Piece by piece: given all at once, scipy copies what is a part of something larger, as every map of a file is.
+    # One array after the other: scipy's constructor copies an array that is part of a larger one, as each map is.
     rows = csr_matrix(tuple(int(side) for side in arrays[f"{name}.shape"]), dtype=np.float32)
     rows.data = values if scale is None else unpack(values, scale, indices)
     rows.indices, rows.indptr = indices, indptr
     return rows
 
 
-def count(settings: dict[str, Any], name: str) -> int:
-    """Return a setting that must be a number of things."""
+def read_count(settings: dict[str, Any], name: str) -> int:
+    """Return a setting that must be a count: a whole number of at least 1."""
     value = settings[name]
-    fine = type(value) is int and 1 <= value <= LARGEST  # not isinstance: true is no number here
-    require(fine, f"{name} is not a whole number from 1 to {LARGEST}")
+    fine = type(value) is int and 1 <= value <= MAX_COUNT  # not isinstance: true is no number here
+    require(fine, f"{name} is not a whole number from 1 to {MAX_COUNT}")
     return int(value)
 
 
@@ -61,7 +62,7 @@ def width_of(arrays: dict[str, np.ndarray], name: str) -> int:
 
 
 def check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int, precision: str = "float32") -> None:
-    """Raise unless the dense or CSR rows of this name have this shape and are safe to read."""
+    """Raise ValueError unless the rows of this name have this shape and can be read safely."""
     dtype = TYPES[precision]
     if precision != "float32":
         scale = arrays[f"{name}.scale"]
@@ -81,7 +82,7 @@ def check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int
 
 
 def check_pointers(name: str, indptr: np.ndarray, indices: np.ndarray, width: int) -> None:
-    """Raise unless row pointers and column numbers are those of a CSR matrix of this width."""
+    """Raise ValueError unless row pointers and column numbers are those of a CSR matrix of this width."""
     require(indptr.dtype == np.int64 and indptr.ndim == 1 and len(indptr) > 0, f"{name} has no row pointers")
     require(indices.dtype == np.int32 and indices.ndim == 1, f"{name} has no column numbers")
     rising = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
@@ -90,11 +91,11 @@ def check_pointers(name: str, indptr: np.ndarray, indices: np.ndarray, width: in
 
 
 def within(numbers: np.ndarray, bound: int) -> bool:
-    """Say whether all numbers are from 0 to below the bound."""
+    """Say whether every number is at least 0 and below the bound."""
     return numbers.size == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < bound)
 
 
 def require(fine: bool, message: str) -> None:
-    """Raise ValueError with the message unless all is fine."""
+    """Raise ValueError with this message unless the condition `fine` holds."""
     if not fine:
         raise ValueError(message)

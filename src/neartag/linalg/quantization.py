@@ -1,15 +1,16 @@
-"""Weights and embedded points in fewer bytes: float16 or int8, with a scale for each column.
+"""Weights and embedded points in fewer bytes: float16 or int8 numbers, and one scale for each column.
 
-Training rounds a model to what its file will hold, so that it predicts the same before it is saved and after. In memory
-all stays float32, which is what the kernels know.
+Training rounds a model to what its file will hold, so that the model answers the same before it is saved and after it
+is loaded. In memory all numbers stay float32, the type that the kernels are compiled for.
 
-Rounding again must change nothing, or a model loaded and saved would not be the same file. So scales are such that
-every rounded number is a float32 exactly, and that they are found again from the rounded numbers: for float16 powers of
-two, for int8 numbers with so few bits that 127 times one is still exact. float16 has scales too because weights may be
-of any size: a large penalty makes them smaller, and none at all larger, than float16 by itself can hold.
+Rounding twice must be the same as rounding once; else a model that is loaded and saved would change. So scales are
+chosen such that every rounded number is exactly a float32, and that the rounded numbers have the same scales again:
+powers of two for float16, and for int8 numbers with so few bits that 127 times one is still exact. float16 needs scales
+too, because weights can be of any size: a large penalty makes them smaller, and no penalty makes them larger, than
+float16 by itself can hold.
 
-Points of unit length are not quite that after rounding (float16: within 0.03%, int8: 0.5%). They are left so: scaling
-them again moves P@k by 0.05 at most, some up and some down (`benchmarks/model_size.py`).
+Rounded points are no longer exactly of unit length (float16: within 0.03%, int8: 0.5%). They are left so: scaling them
+again moves P@k by 0.05 at most, some up and some down (`benchmarks/model_size.py`).
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from scipy import sparse
 from neartag.linalg.rows import Rows
 
 TYPES = {"float32": np.float32, "float16": np.float16, "int8": np.int8}
-# float16 goes to 2¹⁶: a column's largest number lies just below half of that, and small ones keep their bits longest.
-HALF_TOP = 15
-INT8_TOP, INT8_SCALE_BITS = 127, 17  # 17 bits times 7 are the 24 of a float32
-# A column whose scale would be less is zero: the products of smaller scales are no longer exact.
+# float16 ends at 2¹⁶. A column's largest number is scaled to just below 2¹⁵, so that small numbers keep most bits.
+FLOAT16_TOP_EXPONENT = 15
+INT8_TOP, INT8_SCALE_BITS = 127, 17  # 17 bits of the scale and 7 of the number are the 24 bits of a float32
+# A column whose scale would be smaller is not scaled, and so becomes zero: products with such scales are not exact.
 SMALLEST_SCALE = 2.0**-100
 
 
 def round_to(rows: Rows, precision: str) -> Rows:
-    """Return the rows as they will be after saving and loading; themselves where that is as they are."""
+    """Return the rows as they will be after saving and loading; for float32 the rows themselves."""
     if precision == "float32":
         return rows
     values, scale = pack(rows, precision)
@@ -41,7 +42,7 @@ def round_to(rows: Rows, precision: str) -> Rows:
 
 
 def pack(rows: Rows, precision: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers as float16 or int8, those that are stored of CSR rows, and each column's scale (dim,)."""
+    """Return the numbers as float16 or int8, of CSR rows the stored ones (nnz,), and each column's scale (dim,)."""
     if sparse.issparse(rows):
         largest = np.zeros(rows.shape[1], np.float32)
         np.maximum.at(largest, rows.indices, np.abs(rows.data))
@@ -56,7 +57,7 @@ def pack(rows: Rows, precision: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unpack(values: np.ndarray, scale: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
-    """Return as float32 what `pack` packed; `columns` are those of the values that CSR rows store."""
+    """Return as float32 what `pack` packed; `columns` (nnz,) are the columns of the stored values of CSR rows."""
     return values.astype(np.float32) * (scale if columns is None else scale[columns])
 
 
@@ -64,9 +65,9 @@ def _scale(largest: np.ndarray, precision: str) -> np.ndarray:
     """Return what each column is divided by (dim,), given the size of its largest number."""
     if precision == "float16":
         mantissa, exponent = np.frexp(largest)
-        # Rounding may carry the largest to the next power of two, and must then find the same scale again.
+        # Rounding may carry the largest number to the next power of two; the scale must allow for that beforehand.
         carried = mantissa.astype(np.float16) == 1
-        scale = np.ldexp(1.0, exponent + carried - HALF_TOP)
+        scale = np.ldexp(1.0, exponent + carried - FLOAT16_TOP_EXPONENT)
     else:
         mantissa, exponent = np.frexp(largest.astype(np.float64) / INT8_TOP)
         scale = np.ldexp(np.floor(np.ldexp(mantissa, INT8_SCALE_BITS)), exponent - INT8_SCALE_BITS)

@@ -1,4 +1,4 @@
-"""What may come in: feature rows, label rows and counts, refused with the parameter's name and what was found."""
+"""Checks of what users give: feature rows, label rows, counts. An error names the parameter and what is wrong."""
 
 from __future__ import annotations
 
@@ -15,29 +15,49 @@ from neartag.linalg.rows import as_rows
 
 def check_features(X: Any, n_features: int | None = None, owner: str = "the classifier", name: str = "X") -> Any:
     """Return X as a 2-D array or CSR matrix of finite numbers with the expected number of columns."""
-    if sparse.issparse(X):
-        if X.dtype.kind == "c":
-            raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {X.dtype}")
-        if X.ndim != 2:
-            raise ParameterError(f"{name} must have two dimensions (points, features), not {X.ndim}: Expected 2D array")
-        matrix = X if X.format == "csr" else X.tocsr()
-        _check_indices(matrix, name)
-        values = matrix.data
-    else:
-        matrix = _as_array(X, name)
-        if matrix.dtype.kind == "c":
-            raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {matrix.dtype}")
-        if matrix.dtype.kind not in "biuf":
-            try:
-                matrix = matrix.astype(np.float64)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise ParameterError(f"{name} must hold numbers: {error}") from None
-        if matrix.ndim != 2:
-            raise ParameterError(
-                f"{name} must have two dimensions (points, features), not {matrix.ndim}: Expected 2D array. "
-                "Reshape your data, for one point with X.reshape(1, -1)"
-            )
-        values = matrix
+    matrix: Any = _sparse_features(X, name) if sparse.issparse(X) else _dense_features(X, name)
+    _check_finite(matrix, name)
+    if sparse.issparse(matrix) and not matrix.has_canonical_format:
+        matrix = _sum_duplicates(matrix, name)
+    if n_features is not None and matrix.shape[1] != n_features:
+        raise ParameterError(
+            f"{name} has {matrix.shape[1]} features, but {owner} is expecting {n_features} features as input"
+        )
+    return matrix
+
+
+def _sparse_features(X: Any, name: str) -> Any:
+    """Return sparse features as CSR; ParameterError unless they are real numbers in columns that exist."""
+    if X.dtype.kind == "c":
+        raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {X.dtype}")
+    if X.ndim != 2:
+        raise ParameterError(f"{name} must have two dimensions (points, features), not {X.ndim}: Expected 2D array")
+    matrix = X if X.format == "csr" else X.tocsr()
+    _check_indices(matrix, name)
+    return matrix
+
+
+def _dense_features(X: Any, name: str) -> np.ndarray:
+    """Return features as an array of real numbers; ParameterError where that is not possible."""
+    matrix = _as_array(X, name)
+    if matrix.dtype.kind == "c":
+        raise ParameterError(f"Complex data not supported: {name} must hold real numbers, not {matrix.dtype}")
+    if matrix.dtype.kind not in "biuf":
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ParameterError(f"{name} must hold numbers: {error}") from None
+    if matrix.ndim != 2:
+        raise ParameterError(
+            f"{name} must have two dimensions (points, features), not {matrix.ndim}: Expected 2D array. "
+            "Reshape your data, for one point with X.reshape(1, -1)"
+        )
+    return matrix
+
+
+def _check_finite(matrix: Any, name: str) -> None:
+    """Raise unless every value is a number that float32 can hold."""
+    values = matrix.data if sparse.issparse(matrix) else matrix
     largest = _largest(values)
     if values.dtype.kind == "f" and not np.isfinite(largest):
         what = "NaN" if np.isnan(values).any() else "infinity"
@@ -47,22 +67,21 @@ def check_features(X: Any, n_features: int | None = None, owner: str = "the clas
         raise ParameterError(
             f"Input {name} contains a value too large for float32 (infinity there): scale the features"
         )
-    if sparse.issparse(matrix) and not matrix.has_canonical_format:
-        matrix = as_rows(matrix)  # adds up the values of a feature that a row has twice, which may not be finite then
-        if not np.isfinite(_largest(matrix.data)):
-            raise ParameterError(
-                f"Input {name} contains a value too large for float32 (infinity there): the values of one feature "
-                f"added up, first in row {_first_bad_row(matrix)}: scale the features"
-            )
-    if n_features is not None and matrix.shape[1] != n_features:
+
+
+def _sum_duplicates(matrix: Any, name: str) -> Any:
+    """Return rows in which a feature that a row has several times stands once; the sum must be finite too."""
+    matrix = as_rows(matrix)
+    if not np.isfinite(_largest(matrix.data)):
         raise ParameterError(
-            f"{name} has {matrix.shape[1]} features, but {owner} is expecting {n_features} features as input"
+            f"Input {name} contains a value too large for float32 (infinity there): the values of one feature "
+            f"added up, first in row {_first_bad_row(matrix)}: scale the features"
         )
     return matrix
 
 
 def check_training(X: Any, Y: Any, owner: str = "the classifier") -> tuple[Any, csr_matrix]:
-    """Return features and labels fit for training: a point and a feature at least, a 0/1 row of Y for each point."""
+    """Return checked features and labels for training: one point and one feature at least, one row of Y per point."""
     X = check_features(X)
     if X.shape[0] == 0:
         raise ParameterError(
@@ -77,23 +96,11 @@ def check_training(X: Any, Y: Any, owner: str = "the classifier") -> tuple[Any, 
 
 
 def check_labels(Y: Any, owner: str = "the classifier") -> csr_matrix:
-    """Return Y as a CSR indicator of float32 ones with sorted rows; it shares the arrays of a Y that is so already."""
+    """Return Y as a CSR indicator of float32 ones with sorted rows; it shares the arrays of a Y that is one already."""
     if Y is None:
         raise ParameterError(f"{owner} requires y to be passed, but the target y is None")
     if not sparse.issparse(Y):
-        Y = _as_array(Y, "Y")
-        if Y.ndim == 1 and Y.dtype.kind in "biuf":
-            raise ParameterError(
-                "Unknown label type: Y must be an indicator matrix (points, labels), not a vector; "
-                "for one class a point use sklearn.preprocessing.label_binarize(Y, sparse_output=True)"
-            )
-        if Y.ndim != 2 or Y.dtype.kind not in "biuf":
-            raise ParameterError(
-                f"Y must be a matrix of zeros and ones (points, labels), not {Y.ndim}-D {Y.dtype}; "
-                "for lists of labels use sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
-            )
-        if Y.dtype.kind == "f" and not np.isfinite(Y).all():
-            raise ParameterError("Input Y contains NaN or infinity: it must hold zeros and ones")
+        Y = _dense_labels(Y)
     if Y.ndim != 2:
         raise ParameterError(f"Y must have two dimensions (points, labels), not {Y.ndim}")
     if sparse.issparse(Y):
@@ -103,7 +110,7 @@ def check_labels(Y: Any, owner: str = "the classifier") -> csr_matrix:
         _check_indices(Y, "Y")
     labels = csr_matrix(Y, dtype=np.float32)
     if not labels.has_canonical_format or not labels.data.all():
-        labels = labels.copy()  # arrays may be the caller's
+        labels = labels.copy()  # the arrays may be the caller's
         labels.sum_duplicates()
         labels.eliminate_zeros()
     other = labels.data[labels.data != 1]
@@ -114,8 +121,26 @@ def check_labels(Y: Any, owner: str = "the classifier") -> csr_matrix:
     return labels
 
 
+def _dense_labels(Y: Any) -> np.ndarray:
+    """Return labels as an array; ParameterError unless it is a matrix of finite numbers."""
+    Y = _as_array(Y, "Y")
+    if Y.ndim == 1 and Y.dtype.kind in "biuf":
+        raise ParameterError(
+            "Unknown label type: Y must be an indicator matrix (points, labels), not a vector; "
+            "for one class a point use sklearn.preprocessing.label_binarize(Y, sparse_output=True)"
+        )
+    if Y.ndim != 2 or Y.dtype.kind not in "biuf":
+        raise ParameterError(
+            f"Y must be a matrix of zeros and ones (points, labels), not {Y.ndim}-D {Y.dtype}; "
+            "for lists of labels use sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
+        )
+    if Y.dtype.kind == "f" and not np.isfinite(Y).all():
+        raise ParameterError("Input Y contains NaN or infinity: it must hold zeros and ones")
+    return Y
+
+
 def _check_indices(matrix: Any, name: str) -> None:
-    """Raise unless every stored column exists: scipy does not look, and kernels would read past the end."""
+    """Raise unless every stored column exists: scipy does not check, and kernels would read past the end."""
     if matrix.nnz and not 0 <= int(matrix.indices.min()) <= int(matrix.indices.max()) < matrix.shape[1]:
         raise ParameterError(
             f"{name} has column numbers from {matrix.indices.min()} to {matrix.indices.max()} but {matrix.shape[1]} "
@@ -124,6 +149,7 @@ def _check_indices(matrix: Any, name: str) -> None:
 
 
 def _as_array(values: Any, name: str) -> np.ndarray:
+    """Return values as an array; ParameterError where rows differ in length."""
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -138,7 +164,7 @@ def check_count(name: str, value: object, low: int = 1) -> None:
 
 
 def _largest(values: np.ndarray) -> Any:
-    """Return the largest magnitude, NaN where there is one, without the copies that looking at each value makes."""
+    """Return the largest magnitude, NaN where there is one; without the copies that abs() or isfinite() make."""
     if not values.size:
         return 0.0
     with np.errstate(invalid="ignore"):
@@ -146,6 +172,7 @@ def _largest(values: np.ndarray) -> Any:
 
 
 def _first_bad_row(matrix: Any) -> int:
+    """Return the number of the first row that has NaN or infinity."""
     if sparse.issparse(matrix):
         bad = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
         return int(np.searchsorted(matrix.indptr, bad, side="right") - 1)

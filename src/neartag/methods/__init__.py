@@ -1,1 +1,1 @@
-"""The methods as one list: the registry, presets, the search for settings, and comparisons."""
+"""Every method by name: the registry, presets, tuning, and comparing methods on the same data."""

@@ -1,7 +1,7 @@
 """Requests that wait are answered together: one pass over the model's points serves all of them.
 
-One thread answers. While it is at work, requests gather; when it is done it takes all that wait, up to a bound. Nobody
-waits for a batch to fill: where there is only one request it is answered alone, at once.
+One thread answers. While it works, requests gather; then it takes all that wait, up to a bound. No request waits for a
+batch to fill: a single request is answered alone, at once.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-MOST_TEXTS = 64
-MOST_CHARACTERS = 500_000  # long texts take their time: a batch of many would make all of them wait
+MAX_BATCH_TEXTS = 64  # unless one request has more
+MAX_BATCH_CHARACTERS = 500_000  # long texts take long: a batch of many would make all of them wait
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Job:
 class Batcher:
     """Answers texts in batches: `answer(texts, k)` is called in a thread, and returns an answer for each text.
 
-    The largest k of a batch is asked for, and each request gets its part. `noted` is told each batch's size.
+    It asks for the largest k of a batch, and each request gets its part. `on_batch` is called with each batch's size.
     """
 
-    def __init__(self, answer: Callable[[list[str], int], list[list[Any]]], noted: Callable[[int], None]) -> None:
-        self._answer, self._noted = answer, noted
+    def __init__(self, answer: Callable[[list[str], int], list[list[Any]]], on_batch: Callable[[int], None]) -> None:
+        self._answer, self._on_batch = answer, on_batch
         self._waiting: deque[Job] = deque()
         self._busy = False
         self._thread = ThreadPoolExecutor(1, "neartag-predict")
@@ -61,15 +61,15 @@ class Batcher:
             running.add_done_callback(partial(self._done, jobs))
 
     def _take(self) -> list[Job]:
-        """Return the requests to answer next, those that nobody waits for any more left out; at least one."""
+        """Return the requests to answer next, without those that nobody waits for any more."""
         jobs: list[Job] = []
         texts = characters = 0
         while self._waiting:
             job = self._waiting[0]
-            if not job.answer.done():  # it is where its request was given up
+            if not job.answer.done():  # a request that was given up is done
                 texts += len(job.texts)
                 characters += sum(map(len, job.texts))
-                if jobs and (texts > MOST_TEXTS or characters > MOST_CHARACTERS):
+                if jobs and (texts > MAX_BATCH_TEXTS or characters > MAX_BATCH_CHARACTERS):
                     break
                 jobs.append(job)
             self._waiting.popleft()
@@ -77,15 +77,15 @@ class Batcher:
 
     def _answer_all(self, jobs: list[Job]) -> list[list[list[Any]] | Exception]:
         texts = [text for job in jobs for text in job.texts]
-        self._noted(len(texts))
+        self._on_batch(len(texts))
         try:
-            found = self._answer(texts, max(job.k for job in jobs))
+            left = self._answer(texts, max(job.k for job in jobs))
         except Exception as error:
-            # Nobody is to suffer for another's text, should one ever make it fail.
+            # If a text ever makes it fail, the other requests must not suffer.
             return [error] if len(jobs) == 1 else [self._answer_all([job])[0] for job in jobs]
         answers: list[list[list[Any]] | Exception] = []
         for job in jobs:
-            own, found = found[: len(job.texts)], found[len(job.texts) :]
+            own, left = left[: len(job.texts)], left[len(job.texts) :]
             answers.append([tags[: job.k] for tags in own])
         return answers
 

@@ -1,4 +1,4 @@
-"""Every refusal is JSON, {"error": what, where, what to do}, and none of them is a 5xx for what a client sent."""
+"""Every refusal is JSON: {"error": "what is wrong, where, and what to do"}. What a client sent never gives a 5xx."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from neartag.core.errors import NeartagError
-from neartag.serve.shapes import Error
+from neartag.serve.schemas import Error
 
 logger = logging.getLogger("neartag.serve")
 
-MOST_FAULTS = 3  # of a request that are named
-_OF_PYDANTIC = ("body", "query", "float", "str", "constrained-float", "constrained-str")  # no steps a client knows
-# What a status means where it is not about one request only, for OpenAPI.
+MAX_FAULTS_NAMED = 3  # of one request
+_PYDANTIC_STEPS = ("body", "query", "float", "str", "constrained-float", "constrained-str")  # no client knows them
+# What each status means, for OpenAPI.
 MEANINGS = {
     400: "The body cannot be read",
     401: "The token is missing or wrong",
@@ -38,7 +38,7 @@ MEANINGS = {
 
 
 class Refusal(HTTPException):
-    """An answer other than the one wished for."""
+    """An answer with an error status."""
 
     def __init__(self, status: int, error: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(status, error, None if headers is None else dict(headers))
@@ -50,22 +50,22 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
     return Response(content, status, headers, media_type="application/json")
 
 
-def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says about these statuses of a request that has a body."""
-    told = sorted({*statuses, 400, 408, 413, 415, 421, 422, 500, 503})
-    return {status: {"model": Error, "description": MEANINGS[status]} for status in told}
+def describe_statuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says about these statuses, and those that any request with a body can get."""
+    every = sorted({*statuses, 400, 408, 413, 415, 421, 422, 500, 503})
+    return {status: {"model": Error, "description": MEANINGS[status]} for status in every}
 
 
 def validation_text(errors: list[Any]) -> str:
-    """Return in a line what is wrong with a request, without quoting what may be long or cannot be shown."""
+    """Return in one line what is wrong with a request; what may be long or cannot be shown is not quoted."""
     faults = []
-    for fault in errors[:MOST_FAULTS]:
-        place = ".".join(str(step) for step in fault["loc"] if step not in _OF_PYDANTIC)
+    for fault in errors[:MAX_FAULTS_NAMED]:
+        place = ".".join(str(step) for step in fault["loc"] if step not in _PYDANTIC_STEPS)
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "json_invalid":
             message, place = f"it is not JSON ({message.removeprefix('Invalid JSON: ')})", ""
         faults.append(f"{place[:100]}: {message}" if place else message)
-    more = f"; and {len(errors) - MOST_FAULTS} more" if len(errors) > MOST_FAULTS else ""
+    more = f"; and {len(errors) - MAX_FAULTS_NAMED} more" if len(errors) > MAX_FAULTS_NAMED else ""
     return f"the request cannot be used: {'; '.join(faults)}{more}. See /openapi.json"
 
 
@@ -81,7 +81,7 @@ async def answer_refusal(request: Request, error: Exception) -> Response:
 
 
 async def answer_validation(request: Request, error: Exception) -> Response:
-    """Answer a request that is not of its shape."""
+    """Answer a request that does not have the form of its schema."""
     assert isinstance(error, RequestValidationError | ValidationError)
     faults = list(error.errors())
     status = 400 if any(fault["type"] == "json_invalid" for fault in faults) else 422
@@ -89,12 +89,12 @@ async def answer_validation(request: Request, error: Exception) -> Response:
 
 
 async def answer_mistake(request: Request, error: Exception) -> Response:
-    """Answer what the library refused, which only the person can put right."""
+    """Answer what the library refused: the person who asked can put it right."""
     return json_response({"error": str(error)}, 422)
 
 
 async def answer_bug(request: Request, error: Exception) -> Response:
-    """Answer what nobody foresaw; the framework logs it afterwards."""
+    """Answer an unexpected exception; the framework logs it afterwards."""
     return json_response({"error": "a bug of the server, not of the request: its log has the traceback"}, 500)
 
 

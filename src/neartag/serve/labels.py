@@ -1,4 +1,4 @@
-"""Labels by what somebody has typed of them, quickly enough for each key that is pressed."""
+"""Labels by what somebody has typed, quickly enough to answer at each key."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from neartag.tagging.tagger import TextTagger
 
 BREAK = "\n"  # between two names
-MOST_HITS = 100_000  # looked at: of millions of labels a single letter fits nearly all
+MAX_HITS = 100_000  # of millions of labels, a single letter fits nearly all
 
 
 class LabelSearch:
-    """The labels of a tagger, in one long string: to find in it is a single scan in C."""
+    """Finds labels. All names are in one long string: finding in it is a single scan in C."""
 
     def __init__(self) -> None:
         # The names, the string, and where each name's break stands in it: one value, which threads may exchange.
@@ -22,21 +22,21 @@ class LabelSearch:
     def find(self, tagger: TextTagger, typed: str, limit: int) -> dict[str, Any]:
         """Return labels, how many points have each, and how many labels fit.
 
-        Those that begin with what was typed come first, then those of which a word does, then those that hold it
+        First come names that begin with what was typed, then names with a word that begins so, then names that have it
         elsewhere; of each kind the most frequent first.
         """
-        names, string, starts = self._of(tagger.stored.label_names or [])
+        names, string, starts = self._index_names(tagger.stored.label_names or [])
         frequency = _frequency(tagger.stored.model, len(names))
         wanted = typed.casefold().replace(BREAK, " ")
         chosen = np.empty(0, np.int64)
-        for fitting in _fitting(string, starts, wanted) if wanted else [np.arange(len(names))]:
-            more = np.setdiff1d(fitting, chosen)
+        for numbers in _match_names(string, starts, wanted) if wanted else [np.arange(len(names))]:
+            more = np.setdiff1d(numbers, chosen)
             chosen = np.concatenate([chosen, more[np.argsort(-frequency[more], kind="stable")]])
         shown = chosen[:limit].tolist()
         points = [int(frequency[place]) for place in shown]
         return {"labels": [names[place] for place in shown], "points": points, "total": len(chosen)}
 
-    def _of(self, names: list[str]) -> tuple[list[str], str, np.ndarray]:
+    def _index_names(self, names: list[str]) -> tuple[list[str], str, np.ndarray]:
         index = self._index
         if names is not index[0] and names != index[0]:
             folded = [name.casefold().replace(BREAK, " ") for name in names]
@@ -45,22 +45,22 @@ class LabelSearch:
         return index
 
 
-def _fitting(string: str, starts: np.ndarray, wanted: str) -> list[np.ndarray]:
-    """Return the numbers of the names that begin so, of those of which a word does, and of all that hold it."""
-    begins, holds = _hits(string, BREAK + wanted), _hits(string, wanted)
+def _match_names(string: str, starts: np.ndarray, wanted: str) -> list[np.ndarray]:
+    """Return the numbers of the names that begin so, of those with a word that begins so, and of all that have it."""
+    begins, holds = _find_hits(string, BREAK + wanted), _find_hits(string, wanted)
     words = [at for at in holds if not string[at - 1].isalnum()]
     return [np.searchsorted(starts, np.array(hits, np.int64), side="right") - 1 for hits in (begins, words, holds)]
 
 
-def _hits(string: str, wanted: str) -> list[int]:
-    found: list[int] = []
+def _find_hits(string: str, wanted: str) -> list[int]:
+    hits: list[int] = []
     at = string.find(wanted)
-    while at >= 0 and len(found) < MOST_HITS:
-        found.append(at)
+    while at >= 0 and len(hits) < MAX_HITS:
+        hits.append(at)
         at = string.find(wanted, at + 1)
-    return found
+    return hits
 
 
 def _frequency(model: Any, labels: int) -> np.ndarray:
-    found = getattr(model, "frequency", None)
-    return found if found is not None and len(found) == labels else np.zeros(labels, np.int64)
+    frequency = getattr(model, "frequency", None)
+    return frequency if frequency is not None and len(frequency) == labels else np.zeros(labels, np.int64)

@@ -1,6 +1,6 @@
-"""What stands before every request: how large it may be, how long it may take, how many there may be at once.
+"""The limits of every request: how large it may be, how long it may take, and how many there may be at once.
 
-Written as plain ASGI, since it runs for each request. It also counts, and adds the headers that all answers have.
+It is plain ASGI, since it runs for each request. It also counts requests, and adds the headers that all answers have.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
-RETRY_SECONDS = "1"
-# Of a body that is too large so many bytes are still read and dropped, so that the client, busy sending, hears why.
-DROPPED = 2**25
-OTHER = "other"  # all paths that there are not, as one: anybody can make up many
-ALWAYS = ("/health", "/metrics")  # answered however busy the server is
+RETRY_AFTER = "1"  # seconds, as the header has them
+# Of a body that is too large, so many bytes are read and dropped: a client that is still sending would not hear why.
+MAX_DROPPED_BYTES = 2**25
+OTHER_PATH = "other"  # stands for all paths that do not exist: anybody can make up many
+ALWAYS_ANSWERED = ("/health", "/metrics")  # however busy the server is
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -33,8 +33,8 @@ HEADERS = [
 PRIVATE = [(b"cache-control", b"no-store"), (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")]
 
 
-class Guard:
-    """Lets through what is within the limits, and refuses the rest with a clear answer."""
+class LimitsMiddleware:
+    """Lets requests within the limits through, and refuses the others with a clear answer."""
 
     def __init__(self, app: Application, settings: Settings, metrics: Metrics, paths: Collection[str]) -> None:
         self.app, self.settings, self.metrics, self.paths = app, settings, metrics, paths
@@ -47,29 +47,29 @@ class Guard:
             await self.app(scope, receive, send)
             return
         begun = time.perf_counter()
-        path = scope["path"] if scope["path"] in self.paths else OTHER
+        path = scope["path"] if scope["path"] in self.paths else OTHER_PATH
         answer = _Answer(send, self._headers)
         self.metrics.under_way += 1
         try:
             await self._admit(scope, receive, answer, path)
         except Refusal as refusal:
-            if answer.status:  # it is too late to say so: the connection is closed instead
+            if answer.status:  # the answer has begun: the connection is closed instead
                 raise
             await json_response({"error": refusal.detail}, refusal.status_code, refusal.headers)(scope, receive, answer)
         finally:
             self.metrics.under_way -= 1
-            self.metrics.answered(path, answer.status or 500, time.perf_counter() - begun)
+            self.metrics.count_answer(path, answer.status or 500, time.perf_counter() - begun)
 
     async def _admit(self, scope: Message, receive: Receive, answer: _Answer, path: str) -> None:
-        headers = {name: value for name, value in scope["headers"] if name in _LOOKED_AT}
+        headers = {name: value for name, value in scope["headers"] if name in _HEADERS_READ}
         if self._hosts and _host(headers.get(b"host", b"")) not in self._hosts:
             raise Refusal(421, "the server does not answer for this host name: start it with --allow-host to allow it")
-        if path in ALWAYS:
+        if path in ALWAYS_ANSWERED:
             await self.app(scope, receive, answer)
             return
         if self.metrics.under_way > self.settings.max_waiting:
             busy = f"{self.settings.max_waiting} requests are under way already: try again in a moment"
-            raise Refusal(503, busy, {"Retry-After": RETRY_SECONDS})
+            raise Refusal(503, busy, {"Retry-After": RETRY_AFTER})
         body = _Body(receive, self.settings.max_body)
         try:
             await asyncio.wait_for(self._answer(scope, body, answer, headers), self.settings.max_seconds)
@@ -80,20 +80,20 @@ class Guard:
             late = (
                 f"it took longer than {seconds}: try again, with less at once; a change may have been made all the same"
             )
-            raise Refusal(503, late, {"Retry-After": RETRY_SECONDS}) from None
+            raise Refusal(503, late, {"Retry-After": RETRY_AFTER}) from None
 
     async def _answer(self, scope: Message, body: _Body, answer: _Answer, headers: dict[bytes, bytes]) -> None:
         if scope["method"] == "POST" and scope["path"] in self.paths:
             await body.read(headers)
-            # A browser sends JSON to another site only after having asked, which is never granted here.
+            # A browser sends JSON to another site only after it has asked for permission, which it never gets here.
             if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
                 raise Refusal(415, "the body must be JSON, with the header Content-Type: application/json")
         else:
-            body.whole = True  # nobody looks at it
+            body.whole = True  # nobody reads it
         await self.app(scope, body.receive, answer)
 
 
-_LOOKED_AT = (b"host", b"content-type", b"content-length")
+_HEADERS_READ = (b"host", b"content-type", b"content-length")
 CLOSE = {"Connection": "close"}
 
 
@@ -120,7 +120,7 @@ class _Body:
                 pieces.append(piece)
             if not message.get("more_body", False):
                 self.whole = True
-            elif not dropping or size <= DROPPED:
+            elif not dropping or size <= MAX_DROPPED_BYTES:
                 continue
             break
         if dropping:

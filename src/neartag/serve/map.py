@@ -1,7 +1,7 @@
 """A text's cluster in two dimensions: its points along their two principal components.
 
-Directions are found once for each trained cluster, on a sample of its points, and kept: what is added later falls into
-the same picture. Points are projected anew each time, so that what was forgotten is never shown.
+The two directions are computed once for each trained cluster, on a sample of its points, and kept: points that are
+added later fall into the same picture. Points are projected each time, so that a forgotten one is never shown.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import as_rows, normalise, select_columns
-from neartag.serve.reasons import check_votes
+from neartag.serve.explanations import check_votes
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.explain import labels_of, votes
 from neartag.tagging.tagger import TextTagger
@@ -23,15 +24,15 @@ from neartag.x1.kmeans import route
 from neartag.x1.learner import Cluster
 from neartag.x1.regression import embed
 
-SAMPLE = 2000  # points that directions are found on
-KEPT = 256  # clusters whose directions are remembered
-LABELS = 5  # told of a point
+MAX_SAMPLE_POINTS = 2000  # to compute directions from
+MAX_CACHED_CLUSTERS = 256  # whose directions are kept
+MAX_LABELS_SHOWN = 5  # of a point
 NO_MAP: dict[str, Any] = {"cluster": None, "text": None, "points": []}
 
 
 @dataclass(frozen=True)
 class Directions:
-    """Where the map's axes lie in a cluster's space."""
+    """The map's axes in a cluster's embedding space."""
 
     of: Any  # the cluster's regressors, which say what space it is
     mean: np.ndarray  # (dim,)
@@ -43,11 +44,11 @@ class Directions:
         return (points - self.mean) @ self.axes
 
 
-class Maps:
-    """Makes maps, and remembers directions."""
+class ClusterMaps:
+    """Makes maps, and keeps directions for the next."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, Directions] = OrderedDict()
+        self._cached: OrderedDict[int, Directions] = OrderedDict()
         self._lock = Lock()
 
     def draw(self, tagger: TextTagger, text: str, count: int) -> dict[str, Any]:
@@ -56,7 +57,7 @@ class Maps:
         stored = tagger.stored
         row = normalise(as_rows(stored.features.transform([text])))
         ((_, share_of),) = votes(stored.model, row, 1)
-        if not row.nnz or not share_of:
+        if not (row.nnz if sparse.issparse(row) else row.any()) or not share_of:
             return NO_MAP
         learner = stored.model.learners[0]
         number = int(route(row, learner.centroids, 1, 1)[0, 0])
@@ -65,7 +66,7 @@ class Maps:
             return NO_MAP
         with single_threaded_blas():
             directions = self._directions(cluster)
-            own = directions.place(_embedded(stored, cluster, row))[0]
+            own = directions.place(_embed_row(stored, cluster, row))[0]
             voters = self._voters(stored, cluster, directions, share_of)
             chosen = _sample(len(cluster.members), count)
             chosen = chosen[~np.isin(cluster.members[chosen], list(share_of))]
@@ -76,7 +77,7 @@ class Maps:
             "points": [
                 *voters,
                 *(
-                    _described(stored, int(point), place)
+                    _describe_point(stored, int(point), place)
                     for point, place in zip(cluster.members[chosen], places, strict=True)
                 ),
             ],
@@ -85,10 +86,10 @@ class Maps:
     def _voters(
         self, stored: StoredModel, cluster: Cluster, directions: Directions, share_of: dict[int, float]
     ) -> list[dict[str, Any]]:
-        """Return all voters; those of other clusters where this one would put them, if their rows are known."""
+        """Return all voters; a voter of another cluster stands where this one would put it, if its row is known."""
         at = np.flatnonzero(np.isin(cluster.members, list(share_of)))
         place_of = dict(zip(cluster.members[at].tolist(), at.tolist(), strict=True))
-        found = []
+        described = []
         for point, share in share_of.items():
             inside = point in place_of
             if inside:
@@ -97,24 +98,24 @@ class Maps:
                 row = _row_of(stored, point)
                 if row is None:
                     continue
-                points = _embedded(stored, cluster, row)
-            found.append(_described(stored, point, directions.place(points)[0], min(1.0, share), not inside))
-        return found
+                points = _embed_row(stored, cluster, row)
+            described.append(_describe_point(stored, point, directions.place(points)[0], min(1.0, share), not inside))
+        return described
 
     def _directions(self, cluster: Cluster) -> Directions:
         with self._lock:
-            found = self._known.get(id(cluster.weights))
-            if found is None or found.of is not cluster.weights:
-                found = _principal(cluster)
-                self._known[id(cluster.weights)] = found
-            self._known.move_to_end(id(cluster.weights))
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-            return found
+            directions = self._cached.get(id(cluster.weights))
+            if directions is None or directions.of is not cluster.weights:
+                directions = _principal_directions(cluster)
+                self._cached[id(cluster.weights)] = directions
+            self._cached.move_to_end(id(cluster.weights))
+            while len(self._cached) > MAX_CACHED_CLUSTERS:
+                self._cached.popitem(last=False)
+            return directions
 
 
-def _principal(cluster: Cluster) -> Directions:
-    points = np.asarray(cluster.points[_sample(len(cluster.members), SAMPLE)], np.float64)
+def _principal_directions(cluster: Cluster) -> Directions:
+    points = np.asarray(cluster.points[_sample(len(cluster.members), MAX_SAMPLE_POINTS)], np.float64)
     mean = points.mean(axis=0)
     covariance = np.cov(points, rowvar=False, bias=True).reshape(points.shape[1], points.shape[1])
     variances, vectors = np.linalg.eigh(covariance)  # rising
@@ -127,14 +128,14 @@ def _principal(cluster: Cluster) -> Directions:
 
 
 def _sample(points: int, count: int) -> np.ndarray:
-    """Return at most so many places, rising; as points are added, hardly another is chosen than before."""
+    """Return at most `count` places, rising; as points are added, nearly the same ones are chosen as before."""
     if points <= count:
         return np.arange(points)
     lots = np.random.default_rng(0).random(points)
     return np.sort(np.argsort(lots, kind="stable")[:count])
 
 
-def _embedded(stored: StoredModel, cluster: Cluster, row: Any) -> np.ndarray:
+def _embed_row(stored: StoredModel, cluster: Cluster, row: Any) -> np.ndarray:
     """Return V·x of a unit row (1, dim), as the cluster's own points are kept."""
     embedded = embed(select_columns(row, cluster.features), cluster.weights, cluster.zero_below, 1)
     return embedded if stored.model.settings.vote.distance == "euclidean" else normalise(embedded)
@@ -148,13 +149,13 @@ def _row_of(stored: StoredModel, point: int) -> Any:
     return None
 
 
-def _described(
+def _describe_point(
     stored: StoredModel, point: int, place: np.ndarray, share: float = 0.0, outside: bool = False
 ) -> dict[str, Any]:
     names = stored.label_names or []
     return {
         "id": str(point) if stored.point_names is None else stored.point_names[point],
-        "labels": [names[label] for label in labels_of(stored.model, point)[:LABELS]],
+        "labels": [names[label] for label in labels_of(stored.model, point)[:MAX_LABELS_SHOWN]],
         "x": float(place[0]),
         "y": float(place[1]),
         "share": share,

@@ -1,4 +1,4 @@
-"""What a worker counts, as Prometheus reads it. Each worker counts for itself: the label `pid` tells them apart."""
+"""What a worker counts, in Prometheus's text format. Each worker counts for itself: the label `pid` tells which."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from neartag.core import memory
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+SECONDS_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+TEXTS_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Histogram:
@@ -35,25 +35,25 @@ class Metrics:
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, int]] = Counter()  # by path and status
         self.seconds: dict[str, Histogram] = {}  # by path
-        self.batches = Histogram(TEXTS)
+        self.batches = Histogram(TEXTS_BOUNDS)
         self.under_way = 0
         self.reloads = self.reload_errors = 0
         self._lock = threading.Lock()
 
-    def answered(self, path: str, status: int, seconds: float) -> None:
+    def count_answer(self, path: str, status: int, seconds: float) -> None:
         """Count a request that was answered; from the event loop only."""
         self.requests[path, status] += 1
         if path not in self.seconds:
-            self.seconds[path] = Histogram(SECONDS)
+            self.seconds[path] = Histogram(SECONDS_BOUNDS)
         self.seconds[path].add(seconds)
 
-    def batch(self, texts: int) -> None:
+    def count_batch(self, texts: int) -> None:
         """Count a batch, from whichever thread."""
         with self._lock:
             self.batches.add(texts)
 
-    def text(self, points: int, labels: int, stale: bool) -> str:
-        """Return everything that is counted, and what is told of the model."""
+    def to_text(self, points: int, labels: int, stale: bool) -> str:
+        """Return all counts, and the size of the model, in Prometheus's format."""
         requests = [({"path": path, "status": str(status)}, count) for (path, status), count in self.requests.items()]
         lines = [
             *_plain("neartag_requests_total", "counter", "Requests answered, by path and status.", requests),

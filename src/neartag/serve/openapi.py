@@ -1,4 +1,4 @@
-"""What OpenAPI says of the server: bodies are read without the framework's help, and so it is told of them here."""
+"""The OpenAPI document. The server reads bodies without FastAPI's help, so they are described here."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from neartag.serve import shapes
+from neartag.serve import schemas
 
 REFERENCE = "#/components/schemas/{model}"
 REQUESTS: list[type[BaseModel]] = [
-    shapes.TagRequest,
-    shapes.ExplainRequest,
-    shapes.MapRequest,
-    shapes.AddRequest,
-    shapes.ForgetRequest,
+    schemas.TagRequest,
+    schemas.ExplainRequest,
+    schemas.MapRequest,
+    schemas.AddRequest,
+    schemas.ForgetRequest,
 ]
 
 
-def asked(shape: type[BaseModel], *, secured: bool) -> dict[str, Any]:
-    """Return what a path says of its body, and of the token where it needs one."""
-    schema = {"$ref": REFERENCE.format(model=shape.__name__)}
+def describe_body(schema_class: type[BaseModel], *, needs_token: bool) -> dict[str, Any]:
+    """Return what a path's description says of its body, and of the token where it needs one."""
+    schema = {"$ref": REFERENCE.format(model=schema_class.__name__)}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    return {"requestBody": body, **({"security": [{"token": []}]} if secured else {})}
+    return {"requestBody": body, **({"security": [{"token": []}]} if needs_token else {})}
 
 
-def only(responses: dict[int | str, Any], *statuses: int) -> dict[int | str, Any]:
-    """Return some of the responses."""
-    return {status: told for status, told in responses.items() if status in statuses}
+def keep_statuses(responses: dict[int | str, Any], *statuses: int) -> dict[int | str, Any]:
+    """Return the responses of these statuses."""
+    return {status: response for status, response in responses.items() if status in statuses}
 
 
-def document(app: FastAPI) -> dict[str, Any]:
+def make_document(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document, made once."""
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        _, found = models_json_schema([(shape, "validation") for shape in REQUESTS], ref_template=REFERENCE)
-        components = made.setdefault("components", {})
-        components["schemas"] = {**components.get("schemas", {}), **found["$defs"]}
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        _, bodies = models_json_schema([(each, "validation") for each in REQUESTS], ref_template=REFERENCE)
+        components = document.setdefault("components", {})
+        components["schemas"] = {**components.get("schemas", {}), **bodies["$defs"]}
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        app.openapi_schema = made
+        app.openapi_schema = document
     return app.openapi_schema

@@ -14,18 +14,18 @@ MISSING = """<!doctype html>
 """
 
 
-def load() -> tuple[bytes, str]:
+def load_page() -> tuple[bytes, str]:
     """Return the page and its Content-Security-Policy."""
     try:
         content = resources.files("neartag.serve").joinpath(FILE_NAME).read_text(encoding="utf-8")
     except FileNotFoundError:
         content = MISSING
     content = content.replace("\r\n", "\n").replace("\r", "\n")  # as browsers do before they look at a script
-    return content.encode("utf-8"), policy(content)
+    return content.encode("utf-8"), make_policy(content)
 
 
-def policy(page: str) -> str:
-    """Return the policy of a page: its own inline scripts and styles, told by their hashes, nothing from outside."""
+def make_policy(page: str) -> str:
+    """Return the policy of a page: it may run its own inline scripts and styles, by their hashes, and nothing else."""
     scripts, styles = (" ".join(_hashes(page, tag)) or "'none'" for tag in ("script", "style"))
     return (
         f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src 'self' data:; connect-src 'self'; "

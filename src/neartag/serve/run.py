@@ -1,7 +1,7 @@
-"""Workers that share a port: how they are started, and how they end.
+"""Workers that share a port: how they start, and how they end.
 
-On Linux each worker listens for itself on the same port, and the system deals connections out evenly; where several
-listen on one socket, whoever wakes first takes all that wait. Elsewhere they share the socket.
+On Linux each worker has a socket of its own on the same port, and the system spreads connections evenly over them. On
+one shared socket, the worker that wakes first takes all that wait; other systems offer only that.
 """
 
 from __future__ import annotations
@@ -18,39 +18,40 @@ from uvicorn.supervisors import Multiprocess
 
 from neartag.core.errors import ParameterError
 from neartag.serve.app import create_app
+from neartag.serve.followed_model import FollowedModel
 from neartag.serve.metrics import Metrics
-from neartag.serve.served import Served
-from neartag.serve.settings import HANDED_ON, Settings
+from neartag.serve.settings import SETTINGS_VARIABLE, Settings
 
 APPLICATION = "neartag.serve.app:from_environment"
-BACKLOG = 2048
-KEEP_ALIVE = 30  # seconds until a connection on which nothing comes is closed
-GRACE = 5  # seconds beyond a request's own time until those still under way at the end are given up
+BACKLOG = 2048  # connections that may wait to be accepted
+KEEP_ALIVE_SECONDS = 30  # until an idle connection is closed
+GRACE_SECONDS = 5  # at the end, requests under way get their own time and so much more
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-DEALT_OUT = sys.platform == "linux" and hasattr(socket, "SO_REUSEPORT")
+SHARES_PORTS = sys.platform == "linux" and hasattr(socket, "SO_REUSEPORT")
 
 
 def prepare(folder: str, settings: Settings, workers: int) -> Any:
-    """Return the application: itself for one worker, and for several the name by which each of them makes its own.
+    """Return the application: itself for one worker; for several, the name of the function that makes each one's.
 
-    Raises where they could not start: they would be started again and again. Kernels are compiled here, once.
+    It raises here what would stop a worker from starting, which would otherwise be started again and again. Kernels
+    are compiled here, once.
     """
     if workers == 1:
         return create_app(folder, settings)
     settings.token()
-    Served(folder, Metrics()).warm_up()
-    os.environ[HANDED_ON] = settings.hand_on(folder)
+    FollowedModel(folder, Metrics()).warm_up()
+    os.environ[SETTINGS_VARIABLE] = settings.to_text(folder)
     return APPLICATION
 
 
 def bind(host: str, port: int, workers: int) -> socket.socket:
-    """Return a socket on the port, 0 being any that is free; ParameterError where it cannot be had."""
+    """Return a socket on the port (0: any that is free); ParameterError where that is not possible."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         first = _bound(socket.socket(family), address)
-        if workers == 1 or not DEALT_OUT:
+        if workers == 1 or not SHARES_PORTS:
             return first
-        # Not shared from the beginning, for then another server on the port would not be noticed.
+        # Not shared from the beginning: another server on the port would not be noticed.
         with first:
             address = first.getsockname()
         return SharedPort(family, address)
@@ -59,7 +60,7 @@ def bind(host: str, port: int, workers: int) -> socket.socket:
 
 
 class SharedPort(socket.socket):
-    """A socket that holds a port; sent to another process it becomes one of that process's own on the same port."""
+    """A socket on a port; sent to another process, it becomes a socket of that process's own on the same port."""
 
     def __init__(self, family: int, address: Any) -> None:
         super().__init__(family)
@@ -71,7 +72,7 @@ class SharedPort(socket.socket):
 
 
 def run(application: Any, settings: Settings, listening: socket.socket, workers: int) -> None:
-    """Serve until told to end by SIGTERM or SIGINT; requests under way are answered first."""
+    """Serve until SIGTERM or SIGINT; requests under way are answered first."""
     config = uvicorn.Config(
         application,
         factory=isinstance(application, str),
@@ -83,9 +84,9 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
         proxy_headers=False,
         ws="none",
         lifespan="on",
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=int(settings.max_seconds) + GRACE,
-        **_patience(),
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(settings.max_seconds) + GRACE_SECONDS,
+        **_healthcheck_timeout(),
     )
     with suppress(KeyboardInterrupt), listening:
         if workers == 1:
@@ -97,8 +98,8 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
             Multiprocess(config, sockets=[listening]).run()
 
 
-def _patience() -> dict[str, Any]:
-    """Return for how long a worker may be too busy to say that it is alive, where that can be set."""
+def _healthcheck_timeout() -> dict[str, Any]:
+    """Return how many seconds a worker may be too busy to answer its parent, where uvicorn lets us set that."""
     name = "timeout_worker_healthcheck"
     return {name: 30} if name in inspect.signature(uvicorn.Config.__init__).parameters else {}
 

@@ -1,4 +1,4 @@
-"""What may be set of a server, and the token, which never stands on a command line."""
+"""The settings of a server, and the token, which is never given on a command line."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from neartag.core.errors import ParameterError
 
 TOKEN_VARIABLE = "NEARTAG_TOKEN"
-SHORTEST_TOKEN = 8  # characters
-HANDED_ON = "NEARTAG_SERVE"  # the variable by which the settings reach the workers
+MIN_TOKEN_CHARACTERS = 8  # characters
+SETTINGS_VARIABLE = "NEARTAG_SERVE"  # the environment variable that hands the settings on to the workers
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,21 @@ class Settings:
     hosts: tuple[str, ...] = field(default=())  # names by which the server may be called; none: any
 
     def __post_init__(self) -> None:
-        """Refuse limits that would let nothing through."""
+        """Raise ParameterError for a limit that would let nothing through."""
         for name in ("max_body", "max_texts", "max_characters", "max_seconds", "max_waiting"):
             if not getattr(self, name) > 0:
                 raise ParameterError(f"--{name.replace('_', '-')} must be above 0, not {getattr(self, name)}")
 
-    def hand_on(self, folder: str | os.PathLike[str]) -> str:
+    def to_text(self, folder: str | os.PathLike[str]) -> str:
         """Return the settings and the model's folder as text."""
         return json.dumps({"folder": os.fspath(folder), "settings": asdict(self)})
 
     @classmethod
-    def handed_on(cls, text: str) -> tuple[str, Settings]:
-        """Return what `hand_on` wrote."""
-        found = json.loads(text)
-        values = found["settings"]
-        return found["folder"], cls(**{**values, "hosts": tuple(values["hosts"])})
+    def from_text(cls, text: str) -> tuple[str, Settings]:
+        """Return the folder and the settings of `to_text`."""
+        document = json.loads(text)
+        values = document["settings"]
+        return document["folder"], cls(**{**values, "hosts": tuple(values["hosts"])})
 
     def token(self) -> Token | None:
         """Return the token that allows changes, None where none is configured."""
@@ -56,9 +56,9 @@ class Settings:
                 text = Path(self.token_file).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeError) as error:
                 raise ParameterError(f"the token file {source} cannot be read: {error}") from error
-        if len(text) < SHORTEST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
+        if len(text) < MIN_TOKEN_CHARACTERS or not text.isascii() or not text.isprintable() or " " in text:
             raise ParameterError(
-                f"the token in {source} must be {SHORTEST_TOKEN} or more letters, digits and signs without spaces"
+                f"the token in {source} must be {MIN_TOKEN_CHARACTERS} or more letters, digits and signs without spaces"
             )
         return Token(text)
 
@@ -70,7 +70,7 @@ class Token:
         self._secret = text.encode("ascii")
 
     def matches(self, given: bytes) -> bool:
-        """Return whether it is the same, in a time that tells nothing about where it differs."""
+        """Return whether it is the same; the time this takes does not tell where it differs."""
         return hmac.compare_digest(self._secret, given)
 
     def __repr__(self) -> str:

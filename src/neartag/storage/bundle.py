@@ -6,14 +6,13 @@ import importlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from neartag.core.errors import ModelError
+from neartag.core.errors import ModelError, NeartagError
+from neartag.methods import registry
 from neartag.storage.manifest import Manifest
 from neartag.storage.texts import Texts
 
 if TYPE_CHECKING:
     from neartag.storage.segments import Segment  # it needs scipy: imported only where documents were added
-
-UPDATES = {"x1": "neartag.x1.update"}  # kinds whose points may be added and forgotten: the module that does it
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,21 @@ class StoredModel:
 
 def can_update(model: Any) -> bool:
     """Return whether points can be added to a model, and forgotten, without training it again."""
-    return getattr(model, "kind", "") in UPDATES
+    return _update_module_name(model) is not None
 
 
 def update_module(model: Any) -> Any:
     """Return the module that adds points to a model and forgets them."""
-    kind = getattr(model, "kind", "")
-    if kind not in UPDATES:
-        raise ModelError(f"documents cannot be added to a model of kind {kind!r}, only to {', '.join(UPDATES)}")
-    return importlib.import_module(UPDATES[kind])
+    name = _update_module_name(model)
+    if name is None:
+        kind, methods = getattr(model, "kind", ""), registry.METHODS.all().values()
+        able = ", ".join(method.name for method in methods if method.updates is not None)
+        raise ModelError(f"documents cannot be added to a model of kind {kind!r}, only to {able}")
+    return importlib.import_module(name)
+
+
+def _update_module_name(model: Any) -> str | None:
+    try:
+        return registry.METHODS.get(getattr(model, "kind", "")).updates
+    except NeartagError:  # no method's: a kind that nobody here knows, or whose package is broken
+        return None

@@ -9,23 +9,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from neartag import __version__
-from neartag.core.errors import ModelError, ParameterError
+from neartag.core.errors import ModelError, NeartagError, ParameterError
+from neartag.methods import registry
 
 
 def model_class(kind: str) -> Any:
     """Return the class of models of this kind; ModelError where no method here has it."""
-    from importlib import import_module
-
-    from neartag.comparators import METHODS
-    from neartag.core.plugins import entry_points
-
-    if kind in METHODS:
-        module, name = METHODS[kind].model_path.split(":")
-        return getattr(import_module(module), name)
-    points = entry_points("neartag.methods")
-    if kind in points:
-        return points[kind].load().model_class()
-    raise _unknown("kind", kind, METHODS)
+    return _find("kind", kind, registry.model_class, registry.METHODS.names)
 
 
 def encoder_class(kind: str) -> Any:
@@ -40,6 +30,8 @@ def _find(what: str, kind: str, get: Callable[[str], Any], names: Callable[[], I
         return get(kind)
     except ParameterError:
         raise _unknown(what, kind, names()) from None
+    except NeartagError as error:  # the package that brings it is broken
+        raise ModelError(str(error)) from error
 
 
 def _unknown(what: str, kind: str, names: Iterable[str]) -> ModelError:

@@ -9,12 +9,13 @@ from typing import Any
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from neartag.core.estimator import LabelClassifier, describe, shown
+from neartag.core.estimator import LabelClassifier, choose_progress, describe_parameters
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.linalg.rows import as_rows, normalise
 from neartag.linalg.validation import check_training
 from neartag.x1 import parameters
+from neartag.x1.method import METHOD
 from neartag.x1.model import X1Model
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.schedule import Machine
@@ -122,7 +123,7 @@ class X1Classifier(LabelClassifier):
         _warn_of_oddities(rows.shape[0], asked, settings, Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with single_threaded_blas():
-            model, self.held_out_ = fit_model(rows, Y, settings, machine, shown(progress), held_out)
+            model, self.held_out_ = fit_model(rows, Y, settings, machine, choose_progress(progress), held_out)
         # The model tells that refining was asked for, also where the points were too few for it.
         self._learned(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self
@@ -130,27 +131,15 @@ class X1Classifier(LabelClassifier):
     def _fitted(self) -> X1Model:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
-        changes = parameters.checked({name: getattr(self, name) for name in PREDICTION})
+        changes = parameters.checked({name: getattr(self, name) for name in METHOD.prediction})
         # "auto" was settled in training.
         return self.model_.adjusted({name: value for name, value in changes.items() if value != "auto"})
 
 
-X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe(parameters.PARAMETERS)
+X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe_parameters(parameters.PARAMETERS)
 
 # Clusters of fewer points on average hold nobody to vote.
 FEW_POINTS = 10
-
-# What only prediction uses.
-PREDICTION = (
-    "n_probe",
-    "vote_neighbours",
-    "vote_search",
-    "vote_weight",
-    "vote_sharpness",
-    "feature_share",
-    "feature_search",
-    "threshold",
-)
 
 
 def _warn_of_oddities(n: int, asked: X1Settings, settings: X1Settings, Y: csr_matrix) -> None:

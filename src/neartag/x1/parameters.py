@@ -163,4 +163,4 @@ DEFAULTS = parameters.defaults(PARAMETERS)
 
 def checked(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings as plain Python values; ParameterError for one that cannot be used or is not known."""
-    return parameters.checked(settings, PARAMETERS, "X1")
+    return parameters.check_settings(settings, PARAMETERS, "X1")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from neartag.core import memory
 from neartag.core.errors import ParameterError
-from neartag.core.memory import in_words
+from neartag.core.memory import format_bytes
 from neartag.x1.regression import cheapest_solver_for
 from neartag.x1.settings import SVPSettings
 
@@ -77,8 +77,8 @@ def plan(sizes: Sequence[int], needs: Sequence[int], jobs: int, room: int | None
         needed = -(-sum(sizes) * needs[largest] // max(1, sizes[largest] * max(room, 1)))
         advice = f", or set n_clusters to {needed} or more" if needed * FEWEST_POINTS <= sum(sizes) else ""
         raise ParameterError(
-            f"a cluster of {sizes[largest]} points needs about {in_words(needs[largest])}, and max_memory leaves "
-            f"{in_words(max(room, 0))} for it: allow more{advice}"
+            f"a cluster of {sizes[largest]} points needs about {format_bytes(needs[largest])}, and max_memory leaves "
+            f"{format_bytes(max(room, 0))} for it: allow more{advice}"
         )
     share = sum(sizes) / (2 * jobs)
     alone = [task for task in order if sizes[task] > share] if jobs > 1 else []

@@ -16,15 +16,24 @@ from scipy.sparse import csr_matrix
 from neartag.core.progress import Progress
 from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
-from neartag.rerank import reranker
+from neartag.rerank import training as rerank
+from neartag.rerank.candidates import best_candidates
 from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.resolve import HELD_OUT_SHARE
 from neartag.x1.schedule import Machine
-from neartag.x1.selection import HeldOut, answers, auto_settings, choose, first_choices, held_out_rows, voters
-from neartag.x1.settings import X1Settings
+from neartag.x1.selection import (
+    HeldOut,
+    answers,
+    auto_settings,
+    choose,
+    first_choices,
+    held_out_rows,
+    retrieve_held_out,
+)
+from neartag.x1.settings import RerankSettings, X1Settings
 
 NOBODY = np.empty(0, np.int64)
 # Up to so many points the learners are trained again on all of them: where a choice was made on held-out points, and
@@ -84,9 +93,9 @@ def fit_learners(run: TrainingRun, settings: X1Settings, held_out: np.ndarray, t
 def select_vote(run: TrainingRun, settings: X1Settings, learners: list[Learner]) -> X1Model:
     """Step 2: return a model of these learners that votes as is best for the held-out points, where that is open."""
     first = first_choices(settings).replace(n_learners=len(learners))
-    index = FeatureIndex.of(run.rows) if float(first.vote.feature_share) > 0 else None
-    proposing = settings.rerank.enabled
-    model = X1Model(first, int(run.rows.shape[1]), run.Y, learners, index, proposing=proposing)
+    index = FeatureIndex.from_rows(run.rows) if float(first.vote.feature_share) > 0 else None
+    approximate = settings.rerank.enabled
+    model = X1Model(first, int(run.rows.shape[1]), run.Y, learners, index, approximate=approximate)
     names = auto_settings(settings)
     if not names or not len(run.held_out):
         return model
@@ -101,21 +110,26 @@ def fit_reranker(
     rows, held, jobs = run.rows, run.held_out, run.machine.jobs
     if not len(held) or not (settings.rerank.enabled or return_held_out):
         return model, None
-    near, alike = voters(model, rows, held, jobs)
+    retrieved = retrieve_held_out(model, rows, held, jobs)
     if not settings.rerank.enabled:
-        return model, answers(model, held, near, alike, HELD_OUT_ANSWERS, jobs)
-    listed = None
+        return model, answers(model, held, retrieved, HELD_OUT_ANSWERS)
+    nearby_voters = None
     if settings.vote.feature_search == "auto" and _is_slow(model, rows[held]):
-        nearby = replace(model, settings=model.settings.replace(feature_search="near"))
-        _, listed = voters(nearby, rows, held, jobs)
+        nearby = model.adjusted({"feature_search": "near"})
+        nearby_voters = retrieve_held_out(nearby, rows, held, jobs).feature_voters
+    votes = rerank.HeldOutVotes(held, retrieved.embedding_voters, retrieved.feature_voters, nearby_voters)
     with run.progress:
-        run.progress.start(reranker.STEPS, "refining")
-        arguments = rows, run.Y, held, near, alike, listed, model.parameters, jobs
-        learned = reranker.learn(*arguments, run.progress.advance)
-    model = replace(model, settings=model.settings.replace(**learned.settings), refinement=learned.refinement)
+        run.progress.start(rerank.STEPS, "refining")
+        options = _rerank_options(settings.rerank, settings.random_state)
+        fitted = rerank.fit_reranker(rows, run.Y, votes, options, jobs, run.progress.advance)
+    chosen = model.settings.replace(refine_candidates=fitted.size, refine_cost=fitted.cost)
+    if fitted.is_nearby:
+        chosen = chosen.replace(feature_search="near")
+    model = replace(model, settings=chosen, reranker=fitted.reranker)
     if not return_held_out:
         return model, None
-    return model, HeldOut(held, *reranker.best(*learned.answers(jobs), model.frequency, HELD_OUT_ANSWERS, jobs))
+    best = best_candidates(*fitted.held_out_answers(jobs), model.frequency, HELD_OUT_ANSWERS, jobs)
+    return model, HeldOut(held, *best)
 
 
 def refit_or_join(run: TrainingRun, model: X1Model, refit: bool) -> X1Model:
@@ -126,7 +140,7 @@ def refit_or_join(run: TrainingRun, model: X1Model, refit: bool) -> X1Model:
         learners = fit_learners(run, settings, NOBODY, "training")
     elif len(held):
         rows, distance = run.rows[held], settings.vote.distance
-        learners = _with_cells([each.joined_by(rows, held, distance, jobs) for each in learners], settings, jobs)
+        learners = _with_cells([each.add_points(rows, held, distance, jobs) for each in learners], settings, jobs)
     return replace(model, learners=[round_learner(each, settings.regression.precision) for each in learners])
 
 
@@ -141,9 +155,18 @@ def round_learner(learner: Learner, precision: str) -> Learner:
 
 def _with_cells(learners: list[Learner], settings: X1Settings, jobs: int) -> list[Learner]:
     """Return the learners with their points in cells, where that is how they are searched."""
-    return [each.celled(jobs) for each in learners] if settings.vote.search == "cells" else learners
+    return [each.with_cells(jobs) for each in learners] if settings.vote.search == "cells" else learners
+
+
+def _rerank_options(settings: RerankSettings, seed: int | None) -> rerank.RerankOptions:
+    return rerank.RerankOptions(
+        size=None if settings.candidates == "auto" else int(settings.candidates),
+        cost=None if settings.cost == "auto" else float(settings.cost),
+        min_weight=settings.min_weight,
+        seed=seed or 0,
+    )
 
 
 def _is_slow(model: X1Model, rows: Rows) -> bool:
     """Say whether a search among all points for neighbours by features takes long."""
-    return model.index is not None and model.index.work(rows, model.count, PRUNE_LOOSELY) > MOST_WORK
+    return model.index is not None and model.index.work(rows, model.n_neighbours, PRUNE_LOOSELY) > MOST_WORK

@@ -1,0 +1,1 @@
+"""What the comparators share: the bases of estimators and models, common parameters, and steps that several take."""

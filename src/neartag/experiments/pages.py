@@ -1,0 +1,63 @@
+"""Writes the report: one HTML page that needs nothing else, and Markdown with its plots beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from neartag.core.errors import DataError
+from neartag.data.files import replacing
+from neartag.experiments import details
+from neartag.experiments.report import draw, html, markdown
+from neartag.experiments.report.blocks import Block, Figure
+from neartag.experiments.results import Results
+from neartag.experiments.runner import NAMES, get
+
+TITLE = "The paper's experiments, measured"
+FILE_NAME = "reproduction"
+
+
+class Section(NamedTuple):
+    """The part of one experiment."""
+
+    name: str
+    title: str
+    blocks: list[Block]
+
+
+def write_report(results: Results, folder: Path, names: Sequence[str] = NAMES) -> list[Path]:
+    """Write reproduction.html, reproduction.md and the plots in reproduction/; return the paths of the two pages."""
+    sections = [Section(name, get(name).title, blocks) for name in names if (blocks := get(name).report(results))]
+    pages = {
+        folder / f"{FILE_NAME}.html": _to_html(sections, results),
+        folder / f"{FILE_NAME}.md": _to_markdown(sections, results),
+    }
+    figures = [block for section in sections for block in section.blocks if isinstance(block, Figure)]
+    plots = {folder / FILE_NAME / f"{figure.name}.svg": draw.svg(figure) + "\n" for figure in figures}
+    for path, text in {**plots, **pages}.items():  # pages last: they refer to the plots
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{path.parent}: cannot be made: {error.strerror or error}") from error
+        with replacing(path) as stream:
+            stream.write(text.encode())
+    return list(pages)
+
+
+def _to_html(sections: Sequence[Section], results: Results) -> str:
+    parts = [("about", "", html.render(details.introduction(results)))]
+    parts += [(section.name, section.title, html.render(section.blocks)) for section in sections]
+    table = html.render(details.every_number(results))
+    folded = f"<details><summary>Settings, seeds, machine and versions of every number</summary>{table}</details>"
+    return html.page(TITLE, [*parts, ("details", "Details", folded)])
+
+
+def _to_markdown(sections: Sequence[Section], results: Results) -> str:
+    def plot_path(figure: Figure) -> str:
+        return f"{FILE_NAME}/{figure.name}.svg"
+
+    parts = [markdown.section(TITLE, details.introduction(results), plot_path).replace("## ", "# ", 1)]
+    parts += [markdown.section(section.title, section.blocks, plot_path) for section in sections]
+    parts.append(markdown.section("Details", details.every_number(results), plot_path))
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,195 @@
+"""What the server does for each path: it reads the request, asks the model, and writes the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Query, Request
+from fastapi.responses import Response
+
+from neartag import __version__
+from neartag.core.errors import DataError, ModelError
+from neartag.data.documents import Document
+from neartag.serve import page, schemas
+from neartag.serve.batch import Batcher
+from neartag.serve.errors import Refusal, json_response
+from neartag.serve.explanations import explain_text
+from neartag.serve.followed_model import FollowedModel
+from neartag.serve.labels import LabelSearch
+from neartag.serve.limits import RETRY_AFTER
+from neartag.serve.map import ClusterMaps
+from neartag.serve.metrics import CONTENT_TYPE, Metrics
+from neartag.serve.settings import TOKEN_VARIABLE, Settings
+from neartag.storage.bundle import can_update
+from neartag.tagging.tagger import Tag, TextTagger
+
+READER_THREADS = 2  # for what is not answered in batches
+MAX_TEXTS_WRITTEN_AT_ONCE = 8  # the answer to more texts is written in a thread
+MAX_SUGGESTED_LABELS = 1000
+MAX_PREFIX_CHARACTERS = 500
+
+Body = TypeVar("Body", bound=schemas.RequestBody)
+
+
+class Endpoints:
+    """What each path does."""
+
+    def __init__(self, model: FollowedModel, settings: Settings, metrics: Metrics) -> None:
+        self._model, self._settings, self._metrics = model, settings, metrics
+        self._token = settings.token()
+        self._batcher = Batcher(model.predict, metrics.count_batch)
+        self._readers = ThreadPoolExecutor(READER_THREADS, "neartag-read")
+        self._writer = ThreadPoolExecutor(1, "neartag-write")
+        self._labels, self._maps = LabelSearch(), ClusterMaps()
+        self._page, self._policy = page.load_page()
+
+    def close(self) -> None:
+        """End all threads, once they have finished their work."""
+        self._batcher.close()
+        for executor in (self._readers, self._writer):
+            executor.shutdown()
+        self._model.close()
+
+    async def tag(self, request: Request) -> Response:
+        """Return the labels of a text, or of several, the best first."""
+        asked = await _read(request, schemas.TagRequest)
+        single = "text" in asked.model_fields_set
+        texts = [asked.text] if single else asked.texts
+        self._check_texts(texts)
+        min_score = _min_score(self._model.tagger, asked.threshold)
+        tags = await self._batcher.ask(texts, asked.k) if texts else []
+        if len(texts) <= MAX_TEXTS_WRITTEN_AT_ONCE:
+            return _tag_response(tags, min_score, single)
+        return await self._run(self._readers, _tag_response, tags, min_score, single)
+
+    async def explain(self, request: Request) -> Response:
+        """Return the labels of a text, each with the documents that voted for it and the words they share."""
+        asked = await _read(request, schemas.ExplainRequest)
+        self._check_texts([asked.text])
+        arguments = self._model.tagger, asked.text, asked.k, asked.voters
+        return await self._run(self._readers, lambda: json_response(explain_text(*arguments)))
+
+    async def map(self, request: Request) -> Response:
+        """Return a text among the points of its cluster, in two dimensions."""
+        asked = await _read(request, schemas.MapRequest)
+        self._check_texts([asked.text])
+        arguments = self._model.tagger, asked.text, asked.points
+        return await self._run(self._readers, lambda: json_response(self._maps.draw(*arguments)))
+
+    async def add(self, request: Request) -> Response:
+        """Add documents, which vote at once: here, and within a second in every other worker."""
+        self._authorise(request)
+        asked = await _read(request, schemas.AddRequest)
+        self._check_texts([document.text for document in asked.documents], "documents")
+        ids = [document.id for document in asked.documents if document.id is not None]
+        if len(set(ids)) < len(ids):
+            raise Refusal(422, "two of the documents have the same id: give each its own")
+        documents = [
+            Document(each.text, list(dict.fromkeys(each.labels)), each.id, None, f"documents.{number}")
+            for number, each in enumerate(asked.documents)
+        ]
+        return json_response({"ids": await self._change(409, self._model.add, documents, asked.replace)})
+
+    async def forget(self, request: Request) -> Response:
+        """Forget documents: their texts, features and votes go, on disk too."""
+        self._authorise(request)
+        asked = await _read(request, schemas.ForgetRequest)
+        self._check_count(asked.ids, "ids")
+        return json_response({"forgotten": await self._change(404, self._model.forget, asked.ids)})
+
+    async def labels(
+        self,
+        prefix: Annotated[
+            str, Query(max_length=MAX_PREFIX_CHARACTERS, description="What was typed, in upper or lower case.")
+        ] = "",
+        limit: Annotated[int, Query(ge=1, le=MAX_SUGGESTED_LABELS, description="At most so many.")] = 20,
+    ) -> Response:
+        """Return labels that begin with what was typed, then those that hold it."""
+        return json_response(await self._run(self._readers, self._labels.find, self._model.tagger, prefix, limit))
+
+    async def health(self) -> Response:
+        """Return what is served, by which worker, and whether it is what the folder holds."""
+        more = {"writable": self._token is not None, "neartag": __version__, "pid": os.getpid()}
+        return json_response({**self._model.health(), **more})
+
+    async def metrics(self) -> Response:
+        """Return what this worker has counted, as Prometheus reads it; the label pid names the worker."""
+        tagger, stale = self._model.tagger, self._model.error is not None
+        text = self._metrics.to_text(len(tagger), len(tagger.stored.label_names or []), stale)
+        return Response(text, media_type=CONTENT_TYPE)
+
+    async def page(self) -> Response:
+        """Return the page."""
+        headers = {"Content-Security-Policy": self._policy, "Cache-Control": "no-cache"}
+        return Response(self._page, headers=headers, media_type="text/html; charset=utf-8")
+
+    async def no_icon(self) -> Response:
+        """Return nothing: browsers ask, and would complain."""
+        return Response(status_code=204)
+
+    async def _run(self, executor: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(executor, partial(work, *arguments))
+
+    async def _change(self, unfit: int, change: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the result of a change of the folder; `unfit` is the status for documents that do not fit."""
+        model = self._model.tagger.stored.model
+        if not can_update(model):
+            raise Refusal(409, f"a model of kind {model.kind!r} takes no documents after training: serve one of X1")
+        try:
+            return await self._run(self._writer, change, *arguments)
+        except DataError as error:
+            raise Refusal(unfit, str(error)) from error
+        except ModelError as error:
+            raise Refusal(503, str(error), {"Retry-After": RETRY_AFTER}) from error
+
+    def _authorise(self, request: Request) -> None:
+        if self._token is None:
+            raise Refusal(
+                403,
+                "nothing can be added or forgotten here, for the server has no token: start it with the variable "
+                f"{TOKEN_VARIABLE} or with --token-file",
+            )
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not self._token.matches(given.strip().encode("latin-1", "replace")):
+            wrong = "the token is missing or wrong: send the header Authorization: Bearer TOKEN"
+            raise Refusal(401, wrong, {"WWW-Authenticate": "Bearer"})
+
+    def _check_texts(self, texts: Sequence[str], what: str = "texts") -> None:
+        self._check_count(texts, what)
+        most = self._settings.max_characters
+        for number, text in enumerate(texts):
+            if len(text) > most:
+                where = f"text {number} of {what}" if len(texts) > 1 else "the text"
+                raise Refusal(422, f"{where} has {len(text)} characters, more than {most}: send a part of it")
+
+    def _check_count(self, items: Sequence[Any], what: str) -> None:
+        most = self._settings.max_texts
+        if len(items) > most:
+            raise Refusal(422, f"{what}: {len(items)} at once are more than {most}: send them in parts")
+
+
+async def _read(request: Request, schema: type[Body]) -> Body:
+    """Return the request's body; pydantic reads the JSON directly, without Python objects in between."""
+    return schema.model_validate_json(await request.body())
+
+
+def _min_score(tagger: TextTagger, threshold: str | float | None) -> float:
+    """Return the score from which labels are given."""
+    if threshold is None:
+        return 0.0
+    if not isinstance(threshold, str):
+        return float(threshold)
+    calibration = tagger.calibration
+    if calibration is None:
+        raise Refusal(422, f"threshold: {threshold!r} needs calibrated scores, which this model lacks: give a number")
+    return calibration.threshold(threshold)
+
+
+def _tag_response(tags: list[list[Tag]], min_score: float, single: bool) -> Response:
+    results = [{"labels": [tag._asdict() for tag in each if tag.score >= min_score]} for each in tags]
+    return json_response(results[0] if single else {"results": results})

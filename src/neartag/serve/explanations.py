@@ -1,0 +1,90 @@
+"""Labels with their reasons, and the places of words in both texts, counted as the page counts them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any
+
+from scipy.sparse import csr_matrix
+
+from neartag.serve.errors import Refusal
+from neartag.tagging.explain import is_refined
+from neartag.tagging.tagger import TextTagger
+
+MAX_WORDS = 20  # of each voter and of each ranker, the weightiest
+MAX_TEXT_CHARACTERS = 4000  # of a voter's text that are shown
+
+
+def explain_text(tagger: TextTagger, text: str, k: int, voters: int) -> dict[str, Any]:
+    """Return the k best labels of a text with their voters and words, and the text's words that the model knows."""
+    check_votes(tagger)
+    described: dict[str, dict[str, Any]] = {}  # voters by id: one of several labels is described once
+    labels = []
+    for reason in tagger.explain(text, k, voters, MAX_WORDS):
+        for voter in reason.voters:
+            if voter.id not in described:
+                described[voter.id] = _describe_voter(tagger, voter)
+        labels.append(
+            {
+                "label": reason.label,
+                "score": reason.score,
+                "share": min(1.0, reason.share),
+                "voters": [described[voter.id] for voter in reason.voters],
+                "words": [word._asdict() for word in reason.words],
+                "found": reason.found,
+            }
+        )
+    return {"labels": labels, "spans": _known_words(tagger, text), "refined": is_refined(tagger.stored.model)}
+
+
+def check_votes(tagger: TextTagger) -> None:
+    """Raise Refusal where a model has no voters to name."""
+    if not hasattr(tagger.stored.model, "neighbours"):
+        raise Refusal(409, f"a model of kind {tagger.stored.model.kind!r} has no voters to name: serve one of X1")
+
+
+def spans(features: Any, text: str, weight_of: dict[str, float]) -> list[tuple[int, int, str, float]]:
+    """Return where words stand in a text, with start and end in UTF-16 units; only words that have a weight."""
+    if not weight_of or not hasattr(features, "spans"):
+        return []
+    place = utf16(text)
+    return [
+        (place(start), place(end), word, weight_of[word])
+        for start, end, word, _ in features.spans(text)
+        if word in weight_of
+    ]
+
+
+def utf16(text: str) -> Any:
+    """Return the function that turns a place in a text into the same place counted in UTF-16 units."""
+    if text.isascii() or max(text) <= "\uffff":
+        return int
+    large = [place for place, character in enumerate(text) if character > "\uffff"]  # each has two units
+    return lambda place: place + bisect_left(large, place)
+
+
+def _describe_voter(tagger: TextTagger, voter: Any) -> dict[str, Any]:
+    text = voter.text
+    cut = text is not None and len(text) > MAX_TEXT_CHARACTERS
+    if cut:
+        text = text[:MAX_TEXT_CHARACTERS]
+    weight_of = dict(voter.words)
+    return {
+        "id": voter.id,
+        "share": min(1.0, voter.share),
+        "labels": voter.labels,
+        "words": [word._asdict() for word in voter.words],
+        "text": text,
+        "cut": cut,
+        "spans": [] if text is None else spans(tagger.stored.features, text, weight_of),
+    }
+
+
+def _known_words(tagger: TextTagger, text: str) -> list[tuple[int, int, str, float]]:
+    features = tagger.stored.features
+    if not hasattr(features, "spans"):
+        return []
+    row = csr_matrix(features.transform([text]))
+    weights = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+    weight_of = {word: weights[column] for _, _, word, column in features.spans(text) if column in weights}
+    return spans(features, text, weight_of)

@@ -1,0 +1,186 @@
+"""The model that a worker serves: as the folder is now, or, where the folder cannot be read, as it last was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing import parent_process
+from pathlib import Path
+from typing import Any
+
+from neartag.core.errors import ModelError, NeartagError
+from neartag.data.documents import Document
+from neartag.serve.metrics import Metrics
+from neartag.storage import manifest
+from neartag.tagging.live import LiveTagger
+from neartag.tagging.tagger import Tag, TextTagger
+
+logger = logging.getLogger("neartag.serve")
+
+POLL_SECONDS = 0.2  # between two looks at the folder: a look is one system call
+RETRY_SECONDS = 5.0  # until a model that could not be read is tried again, though its manifest is the same
+
+
+class FollowedModel:
+    """A tagger that follows its folder. Any thread may read it at any time; changes are made one after another."""
+
+    def __init__(self, folder: str | os.PathLike[str], metrics: Metrics) -> None:
+        self.folder = Path(folder)
+        self.error: str | None = None  # why the folder could not be taken in as it is now
+        self.retry_seconds = RETRY_SECONDS
+        self._metrics = metrics
+        self._tagger: TextTagger
+        # Held by a thread that changes the folder or takes it in. Without it, one of two threads could put back what
+        # was there before the other's change, or take for sound what the other found broken.
+        self._lock = threading.RLock()
+        self._failed: tuple[object, float] = (None, 0.0)  # the manifest's signature at the last failure, and when
+        manifest.read_manifest(self.folder)  # it says best what a folder is, if it is no model folder
+        self._live = LiveTagger(folder)
+        self._trained: tuple[object, int] = (None, 0)  # files that training made, and how many points are in them
+        self._publish()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="neartag-follow", daemon=True)
+
+    @property
+    def tagger(self) -> TextTagger:
+        """The tagger as it is now. It never changes; another takes its place."""
+        return self._tagger
+
+    def warm_up(self) -> None:
+        """Load and compile everything that the first request would wait for."""
+        for texts in (["one"], ["one", "two"]):
+            self.predict(texts, 1)
+
+    def predict(self, texts: list[str], k: int) -> list[list[Tag]]:
+        """Return the k best labels of each text. On one thread: workers share the cores."""
+        return self._tagger.predict(texts, k, n_jobs=1)
+
+    def start(self) -> None:
+        """Begin to follow the folder."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop following the folder."""
+        self._end.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def add(self, documents: Sequence[Document], replace: bool) -> list[str]:
+        """Add documents to the folder; seen here at once, and by other workers at their next look."""
+        return self._change(lambda: self._live.add(documents, replace=replace))
+
+    def forget(self, ids: Sequence[str]) -> int:
+        """Forget documents, on disk too."""
+        return self._change(lambda: self._live.forget(ids))
+
+    def refresh(self) -> bool:
+        """Take in what others have written, and return whether there was anything."""
+        with self._lock:
+            try:
+                if not self._take_in():
+                    return False
+                self._publish()
+            except (NeartagError, OSError, MemoryError) as error:
+                self._record_failure(error)
+                return False
+            self.error = None
+            self._metrics.reloads += 1
+            return True
+
+    def health(self) -> dict[str, Any]:
+        """Return what there is to say about the model."""
+        tagger, taken_in = self._tagger, self._live.manifest
+        stored = tagger.stored
+        # By content, not by time and place: all workers that have the same model say the same.
+        document = json.dumps(taken_in.to_json(), sort_keys=True)
+        added = getattr(stored.model, "added", None)
+        return {
+            "ok": self.error is None,
+            "points": len(tagger),
+            "labels": len(stored.label_names or []),
+            "model": {
+                "kind": stored.model.kind,
+                "version": hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+                "added": 0 if added is None else int(added.sum()),
+                "texts": stored.texts is not None,
+                "calibrated": tagger.calibration is not None,
+            },
+            "reload_error": self.error,
+        }
+
+    def _change(self, change: Callable[[], Any]) -> Any:
+        with self._lock:
+            if self.error is not None:
+                # A change made from another model would harm the folder.
+                raise ModelError(f"nothing can be changed while the model folder is not as it must be: {self.error}")
+            try:
+                result = change()
+                self._publish()
+            except ModelError as error:
+                self._record_failure(error)
+                raise
+            return result
+
+    def _take_in(self) -> bool:
+        """Return whether there was something new in the folder, which is then read."""
+        if self.error is None:
+            return self._live.refresh()
+        signature, failed_at = self._failed
+        if signature == self._read_signature() and time.monotonic() < failed_at + self.retry_seconds:
+            return False
+        self._live = LiveTagger(self.folder)
+        return True
+
+    def _publish(self) -> None:
+        """Serve what was taken in, once it has as many points as the folder says."""
+        trained = _trained_points(self._live)
+        if trained[0] == self._trained[0] and trained[1] != self._trained[1]:
+            # All that was added is forgotten, and the files are those from before: following them is not enough.
+            self._live = LiveTagger(self.folder)
+            trained = _trained_points(self._live)
+        check_servable(self._live.tagger)
+        self._tagger, self._trained = self._live.tagger, trained
+
+    def _record_failure(self, error: Exception) -> None:
+        text = str(error) or type(error).__name__
+        if text != self.error:
+            logger.error("the model in %s is not taken in: %s", self.folder, text)
+        self.error, self._failed = text, (self._read_signature(), time.monotonic())
+        self._metrics.reload_errors += 1
+
+    def _read_signature(self) -> object:
+        try:
+            status = os.stat(self.folder / manifest.MANIFEST)
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_ino, status.st_size
+
+    def _follow(self) -> None:
+        parent = parent_process()
+        while not self._end.wait(POLL_SECONDS):
+            try:
+                self.refresh()
+            except Exception:  # whatever it is, the next look must come
+                logger.exception("looking at %s failed", self.folder)
+            if parent is not None and not parent.is_alive():
+                os.kill(os.getpid(), signal.SIGTERM)  # nobody would ever end this worker otherwise
+                return
+
+
+def check_servable(tagger: TextTagger) -> None:
+    """Raise ModelError where a tagger cannot tag texts."""
+    part = tagger.stored.features.accepts
+    if part != "text":
+        raise ModelError(f"the model takes {part}s, not texts: it cannot be served")
+
+
+def _trained_points(live: LiveTagger) -> tuple[object, int]:
+    """Return the files that training made, and how many points they hold if all that was added is taken in."""
+    added = sum(entry.points for entry in live.manifest.added)
+    return live.manifest.trained_files, len(live.tagger) - added
