@@ -11,7 +11,6 @@ import numpy as np
 import peer_data
 from peer_settings import DATA
 
-from neartag.linalg.rows import as_rows, normalise
 from neartag.x1.classifier import X1Classifier
 
 ASKED = 2000  # test points at most
@@ -29,10 +28,11 @@ def main(argv: list[str] | None = None) -> None:
     for name in parser.parse_args(argv).data:
         train, test = peer_data.load(name)
         model = X1Classifier(refine=True).fit(train.X, train.Y).model_
-        rows = normalise(as_rows(test.X[:: max(1, test.X.shape[0] // ASKED)]))
-        (whole, _), *_ = model.adjusted({"vote_search": "exact"}).learner_neighbours(rows, model.count, 1)
-        (cells, _), *_ = model.learner_neighbours(rows, model.count, 1)
-        print(f"{name}: {100 * shared(whole, cells):.1f}% of the {model.count} nearest", flush=True)
+        rows = test.X[:: max(1, test.X.shape[0] // ASKED)]
+        count = model.n_neighbours  # of the first learner
+        exact = model.adjusted({"vote_search": "exact"})
+        whole, cells = (each.retrieve(rows).embedding_voters[0][:, :count] for each in (exact, model))
+        print(f"{name}: {100 * shared(whole, cells):.1f}% of the {count} nearest", flush=True)
 
 
 if __name__ == "__main__":

@@ -29,12 +29,12 @@ from neartag.core.errors import DataError
 from neartag.core.threads import available_cores, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
 from neartag.linalg import cholesky as factor
-from neartag.linalg import conjugate_gradients
-from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg import conjugate_gradients, product_kernels
 from neartag.linalg.products import matmul_rows
 from neartag.linalg.rows import as_rows, compact, normalise, select_columns, used_columns
-from neartag.search.exact import QUERIES, nearest
-from neartag.search.inverted_index import CANDIDATES, PRUNE, FeatureIndex
+from neartag.search import topk_kernels
+from neartag.search.exact import QUERY_TILE, nearest
+from neartag.search.inverted_index import PRUNE, RESCORED_PER_NEIGHBOUR, FeatureIndex
 from neartag.search.weights import voter_weights
 from neartag.x1 import kmeans as partition
 from neartag.x1 import label_graph as neighbours
@@ -174,11 +174,11 @@ def embedding(entries: int, n: int, dim: int) -> Cost:
 
 def searching(queries: int, n: int, dim: int) -> Cost:
     """Every query with every point; points are read once a block of queries, similarities written and read."""
-    return Cost(2 * queries * n * dim, -(-queries // QUERIES) * NUMBER * n * dim + 2 * NUMBER * queries * n)
+    return Cost(2 * queries * n * dim, -(-queries // QUERY_TILE) * NUMBER * n * dim + 2 * NUMBER * queries * n)
 
 
 def list_entries(X, lengths: np.ndarray, rescoring: int, skip: float = PRUNE) -> np.ndarray:
-    """Entries of features' lists gone through for each query, by the rule of `list_kernels.sparse_top`."""
+    """Entries of features' lists gone through for each query, by the rule of `inverted_index_kernels.sparse_top`."""
     taken = np.empty(X.shape[0])
     for i in range(X.shape[0]):
         part = slice(X.indptr[i], X.indptr[i + 1])
@@ -456,7 +456,7 @@ class Steps:
         (n, dim), m, cores = points.shape, queries.shape[0], self.cores
 
         def run():
-            with watch(search_kernels, "row_top") as calls:
+            with watch(topk_kernels, "row_top") as calls:
                 return nearest(queries, points, VOTERS, cores), spent(calls["row_top"]) / cores
 
         seconds, (found, choosing) = best(run)
@@ -467,7 +467,7 @@ class Steps:
         cost = Cost(moved=NUMBER * m * n)
         self.add("search: choosing, 1,000 queries", choosing, cost, "reading", peak, m / 1000)
         out = np.empty(n, np.float32)
-        seconds = quickest(lambda: search_kernels.dense_times_vector(points, queries[0], out, 0, n), 20)
+        seconds = quickest(lambda: product_kernels.dense_times_vector(points, queries[0], out, 0, n), 20)
         cost = Cost(2 * n * dim, NUMBER * n * dim)
         self.add("search: one query alone, one core", seconds, cost, "reading", fetch_peak(n, dim, 1, True))
         return found
@@ -475,8 +475,8 @@ class Steps:
     def look_up(self, X, queries) -> tuple[np.ndarray, np.ndarray]:
         """The nearest points by features."""
         n, m = X.shape[0], queries.shape[0]
-        index = FeatureIndex.of(X)
-        lengths, rescoring = np.diff(index.postings.indptr), CANDIDATES * VOTERS * (X.nnz // n)
+        index = FeatureIndex.from_rows(X)
+        lengths, rescoring = np.diff(index.postings.indptr), RESCORED_PER_NEIGHBOUR * VOTERS * (X.nnz // n)
         taken, every = (list_entries(queries, lengths, rescoring, skip) for skip in (PRUNE, 0.0))
         seconds, found = best(lambda: index.find(queries, VOTERS, self.cores))
         peak = add_peak(n, self.cores)

@@ -41,7 +41,7 @@ def rung(name: str) -> dict:
     import numpy as np
 
     from neartag.data import synthetic
-    from neartag.linalg.rows import as_rows, csr_arrays, normalise
+    from neartag.linalg.rows import as_rows, normalise
     from neartag.metrics import evaluate
     from neartag.search.inverted_index import FeatureIndex
     from neartag.search.weights import voter_weights
@@ -65,8 +65,8 @@ def rung(name: str) -> dict:
     row.update(_precisions(evaluate(found, Y_test)))
     alone, _ = model.set_params(feature_share=0.0).predict_topk(X_test, 5)
     row["X1 alone"] = _precisions(evaluate(alone, Y_test))
-    index, queries = model.model_.index or FeatureIndex.of(normalise(as_rows(X))), normalise(as_rows(X_test))
-    ids, cosines = index.find_sparse(csr_arrays(queries), 20, 2, skip=0.0)
+    index, queries = model.model_.index or FeatureIndex.from_rows(normalise(as_rows(X))), normalise(as_rows(X_test))
+    ids, cosines = index.find(queries, 20, 2, prune=0.0)
     plain = []
     for k in (5, 10, 20):
         voters = voter_weights(np.ascontiguousarray(cosines[:, :k]), "uniform")

@@ -136,7 +136,7 @@ def test_bad_lines_stop_it_or_are_passed_over(model, tmp_path):
     assert done.exit_code == 0
     report = json.loads(done.stdout)
     assert (report["added"], report["skipped"]) == (1, 2)
-    assert "2 bad lines were passed over" in done.stderr
+    assert "2 bad lines were skipped" in done.stderr
 
 
 def test_what_was_added_before_an_error_is_told(model, tmp_path):

@@ -325,7 +325,7 @@ def test_one_set_stands_for_each_of_the_papers():
     assert datasets.small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
     assert "substitute" in datasets.title("eurlex4k-partial")
     assert datasets.title("synthetic-wikilshtc-10") == "synthetic, WikiLSHTC's shape, 1/10 of its size"
-    assert datasets.ordered(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
+    assert datasets.in_table_order(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
         "bibtex",
         "delicious",
         "debian",
@@ -361,10 +361,10 @@ def test_every_column_is_a_method_that_can_be_made():
     for variant in (*table3.METHODS, *printed.TABLE_1):
         for data in ("bibtex", "eurlex4k-partial", "debian", "unheard-of"):
             settings = methods.preset(variant, data)
-            method, changes = methods.VARIANTS.get(variant, (variant, {}))
-            known = {parameter.name for parameter in registry.get(method).parameters}
+            column = methods.find_variant(variant)
+            known = {parameter.name for parameter in registry.get(column.method).parameters}
             assert settings.keys() <= known
-            assert changes.items() <= settings.items()
+            assert column.changes.items() <= settings.items()
         assert methods.title(variant)
 
 

@@ -1,6 +1,8 @@
-"""Candidates and the labels' means against plain loops over dense arrays."""
+"""Candidates and the labels' centroids against plain loops over dense arrays."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,32 +12,41 @@ from scipy.sparse import csr_matrix
 
 from contract import problem
 from kernel_helpers import frozen, quick, random_labels, seeds
-from neartag.linalg import rows as rows_module
-from neartag.linalg.rows import as_rows, normalise
+from neartag.linalg.rows import TABLE_ENTRIES, as_rows, csr_arrays, normalise
 from neartag.rerank import candidates as module
-from neartag.rerank import label_centroids as means_module
-from neartag.rerank import reranker as refine
+from neartag.rerank import hard_negatives as negatives_module
 from neartag.rerank.candidates import (
-    FEWEST,
-    PER_LABEL,
+    CANDIDATES_PER_LABEL,
+    MIN_CANDIDATES,
     Candidates,
-    NeighbourSearch,
+    best_candidates,
     candidates_per_source,
-    generate,
-    hard_negatives,
-    no_voters,
 )
-from neartag.rerank.label_centroids import Means
+from neartag.rerank.hard_negatives import NEIGHBOURS, NeighbourSearch, find_hard_negatives
+from neartag.rerank.label_centroids import LabelCentroids
 from neartag.search.inverted_index import PRUNE_LOOSELY, FeatureIndex
+from neartag.search.weights import no_voters
 from refine_helpers import in_plain_python
 
+FORM = {"max_table": TABLE_ENTRIES}
 
-@pytest.fixture(autouse=True, scope="module", params=[2**21, 0], ids=["as a table", "by lists"])
-def tables(request):
-    """Have the means read in either form."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows_module, "TABLE_ENTRIES", request.param)
-        yield
+
+@pytest.fixture(autouse=True, scope="module", params=[TABLE_ENTRIES, 0], ids=["as a table", "by lists"])
+def form(request):
+    """Have the centroids read in either form."""
+    FORM["max_table"] = request.param
+
+
+def centroids_of(X, Y, threads=1, **options):
+    return LabelCentroids.from_rows(X, Y, threads, **FORM, **options)
+
+
+def centroids(postings, lengths):
+    return LabelCentroids(postings, lengths, **FORM)
+
+
+def generate(X, Y, *rest):
+    return module.generate(X, csr_arrays(Y), *rest)
 
 
 def points(random, n, d, share=0.4):
@@ -99,11 +110,11 @@ def assert_candidates(found: Candidates, tables, size: int) -> None:
             assert np.isin(surely, given).all(), "one of the best is missing"
             assert (values[given] > level - 1e-6).sum() >= wanted, "there are fewer than asked for"
             best_somewhere |= values > level - 1e-6
-        only_rounding = found.parts[row, there].max(axis=1, initial=0) < 1e-5  # what is left of a point taken out
+        only_rounding = found.evidence[row, there].max(axis=1, initial=0) < 1e-5  # what is left of a point taken out
         assert (best_somewhere[given] | only_rounding).all(), "a label is there that nobody spoke for"
         for part, table in enumerate(tables):
-            np.testing.assert_allclose(found.parts[row, there, part], table[row, given], atol=2e-6)
-        assert (found.parts[row, ~there] == 0).all()
+            np.testing.assert_allclose(found.evidence[row, there, part], table[row, given], atol=2e-6)
+        assert (found.evidence[row, ~there] == 0).all()
 
 
 # ---- found by the three
@@ -115,7 +126,7 @@ def test_candidates_are_the_best_by_either_vote_or_the_means(seed, size, threads
     random = np.random.default_rng(seed)
     X, Y = points(random, 20, 12), random_labels(random, 20, 8)
     near, alike = some_voters(random, 20, 5, 20), some_voters(random, 20, 3, 20)
-    found = generate(X, Y, near, alike, Means.of(X, Y, 1), min(size, 8), threads)
+    found = generate(X, Y, near, alike, centroids_of(X, Y), min(size, 8), threads)
     assert found.labels.shape == (20, min(3 * size, 8))
     assert_candidates(found, (votes(Y, near), votes(Y, alike), similarities(X, Y, np.arange(20))), min(size, 8))
 
@@ -125,17 +136,16 @@ def test_candidates_are_the_best_by_either_vote_or_the_means(seed, size, threads
 def test_the_form_of_the_means_changes_nothing(seed):
     random = np.random.default_rng(seed)
     X, Y = points(random, 20, 12), random_labels(random, 20, 8)
-    near, means = some_voters(random, 20, 5, 20), Means.of(X, Y, 1)
-    table, means.__dict__["table"] = means.postings.toarray(), np.empty((0, 0), np.float32)
-    by_lists = generate(X, Y, near, no_voters(20), means, 3, 1, Y)
-    means.__dict__["table"] = table
-    as_table = generate(X, Y, near, no_voters(20), means, 3, 1, Y)
-    ours, theirs = by_lists.ordered(), as_table.ordered()
+    near, means = some_voters(random, 20, 5, 20), centroids_of(X, Y)
+    by_lists, as_table = (
+        generate(X, Y, near, no_voters(20), replace(means, max_table=most), 3, 1, Y) for most in (0, TABLE_ENTRIES)
+    )
+    ours, theirs = by_lists.sort_by_label(), as_table.sort_by_label()
     assert (ours.labels == theirs.labels).all()
-    assert (ours.parts == theirs.parts).all()
-    there = ours.there
+    assert (ours.evidence == theirs.evidence).all()
+    there = ours.mask
     assert (np.diff(ours.labels, axis=1)[there[:, 1:]] > 0).all()
-    assert (there.sum(axis=1) == by_lists.there.sum(axis=1)).all()
+    assert (there.sum(axis=1) == by_lists.mask.sum(axis=1)).all()
 
 
 @quick
@@ -145,23 +155,22 @@ def test_own_labels_leave_their_means(seed):
     X, Y = points(random, 20, 12), random_labels(random, 20, 8)
     rows = np.flatnonzero(random.random(20) < 0.5)
     voters = some_voters(random, len(rows), 4, 20)
-    found = generate(X[rows], Y, voters, no_voters(len(rows)), Means.of(X, Y, 1), 8, 1, Y[rows])
+    found = generate(X[rows], Y, voters, no_voters(len(rows)), centroids_of(X, Y), 8, 1, Y[rows])
     wanted = similarities(X, Y, rows, rows)
     assert_candidates(found, (votes(Y, voters), np.zeros((len(rows), 8)), wanted), 8)
 
 
-def test_of_a_shortened_mean_a_point_takes_no_more_than_its_part(monkeypatch):
-    # Only what is kept of a mean can be told without a point; features that are not kept say nothing either way.
-    monkeypatch.setattr(means_module, "ENTRIES", 4)
+def test_of_a_shortened_centroid_a_point_takes_no_more_than_its_part():
+    # Only what is kept of a centroid can be told without a point; features that are not kept say nothing either way.
     random = np.random.default_rng(11)
     X, Y = points(random, 40, 12, 0.6), random_labels(random, 40, 5)
-    means = Means.of(X, Y, 1)
+    means = centroids_of(X, Y, entries_kept=4)
     found = generate(X, Y, no_voters(40), no_voters(40), means, 5, 1, Y)
     sums = means.postings.toarray() * means.lengths  # (d, L)
     for row in range(40):
         x = X[[row]].toarray()[0].astype(np.float64)
         own = set(Y[[row]].indices)
-        for label, part in zip(found.labels[row], found.parts[row], strict=True):
+        for label, part in zip(found.labels[row], found.evidence[row], strict=True):
             if label in own:
                 kept = x * (sums[:, label] > 0)
                 length = means.lengths[label] ** 2 - 2 * sums[:, label] @ kept + kept @ kept
@@ -173,10 +182,10 @@ def test_of_a_shortened_mean_a_point_takes_no_more_than_its_part(monkeypatch):
 def test_the_mean_of_a_label_with_one_point_says_nothing_of_that_point():
     X = normalise(csr_matrix(np.array([[1, 2, 0], [0, 1, 1], [3, 0, 1]], np.float32)))
     Y = csr_matrix(np.eye(3, dtype=np.float32))
-    found = generate(X, Y, no_voters(3), no_voters(3), Means.of(X, Y, 1), 3, 1, Y)
+    found = generate(X, Y, no_voters(3), no_voters(3), centroids_of(X, Y), 3, 1, Y)
     assert not (found.labels == np.arange(3)[:, None]).any()
-    found = generate(X, Y, no_voters(3), no_voters(3), Means.of(X, Y, 1), 3, 1)
-    best = found.parts[:, :, 2].argmax(axis=1)
+    found = generate(X, Y, no_voters(3), no_voters(3), centroids_of(X, Y), 3, 1)
+    best = found.evidence[:, :, 2].argmax(axis=1)
     assert found.labels[np.arange(3), best].tolist() == [0, 1, 2]
 
 
@@ -185,32 +194,32 @@ def test_who_speaks_first_comes_first():
     X = normalise(csr_matrix(np.array([[1, 0], [1, 0], [0, 1]], np.float32)))
     Y = csr_matrix(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]], np.float32))
     voters = [(np.array([[who]], np.int32), np.ones((1, 1))) for who in (0, 1)]
-    means = Means(csr_matrix(np.array([[0, 0, 0], [0, 1, 0]], np.float32)), np.ones(3, np.float32))
+    means = centroids(csr_matrix(np.array([[0, 0, 0], [0, 1, 0]], np.float32)), np.ones(3, np.float32))
     found = generate(X[2:], Y, *voters, means, 1, 1)
     assert found.labels.tolist() == [[2, 0, 1]]
-    assert found.parts[0].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    assert found.evidence[0].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
 
 def test_nobody_speaks_for_anything():
     X, Y = csr_matrix((2, 4), dtype=np.float32), csr_matrix((3, 5), dtype=np.float32)
-    means = Means(csr_matrix((4, 5), dtype=np.float32), np.zeros(5, np.float32))
+    means = centroids(csr_matrix((4, 5), dtype=np.float32), np.zeros(5, np.float32))
     found = generate(X, Y, no_voters(2), no_voters(2), means, 2, 1)
     assert found.labels.tolist() == [[-1] * 5] * 2
-    assert not found.parts.any()
-    assert found.described(np.zeros((2, 5), np.float32), np.zeros(5)).shape == (0, 5)
-    assert not len(found.right(csr_matrix((2, 5))))
+    assert not found.evidence.any()
+    assert found.fusion_features(np.zeros((2, 5), np.float32), np.zeros(5)).shape == (0, 5)
+    assert not len(found.are_correct(csr_matrix((2, 5))))
 
 
 def test_rows_do_not_depend_on_those_beside_them():
     random = np.random.default_rng(5)
     X, Y = points(random, 600, 30, 0.2), random_labels(random, 600, 40)
-    near, alike, means = some_voters(random, 600, 6, 600), some_voters(random, 600, 6, 600), Means.of(X, Y, 1)
+    near, alike, means = some_voters(random, 600, 6, 600), some_voters(random, 600, 6, 600), centroids_of(X, Y)
     whole = generate(X, Y, near, alike, means, 5, 1, Y)
     for threads, rows in ((2, np.arange(600)), (1, random.permutation(600)), (1, np.array([17])), (1, np.arange(0))):
         some = [tuple(np.ascontiguousarray(each[rows]) for each in voters) for voters in (near, alike)]
         found = generate(X[rows], Y, *some, means, 5, threads, Y[rows])
         assert found.labels.tobytes() == whole.labels[rows].tobytes()
-        assert found.parts.tobytes() == whole.parts[rows].tobytes()
+        assert found.evidence.tobytes() == whole.evidence[rows].tobytes()
 
 
 @pytest.mark.parametrize("size", [3, 40])
@@ -219,7 +228,7 @@ def test_the_order_of_voters_and_of_their_labels_does_not_matter(size):
     X, Y = points(random, 50, 30), random_labels(random, 50, 40)
     voters, _ = some_voters(random, 50, 8, 50)
     shares = np.where(voters < 0, 0, 0.125)  # one voter, one vote: most labels have as many as others
-    means, order = Means.of(X, Y, 1), random.permutation(8)
+    means, order = centroids_of(X, Y), random.permutation(8)
     turned = csr_matrix((Y.data, np.concatenate([row.indices[::-1] for row in Y]), Y.indptr), shape=Y.shape)
     mixed = np.ascontiguousarray(voters[:, order]), np.ascontiguousarray(shares[:, order])
     one = generate(X, Y, (voters, shares), no_voters(50), means, size, 1)
@@ -227,16 +236,16 @@ def test_the_order_of_voters_and_of_their_labels_does_not_matter(size):
     for row in range(50):
         first, second = np.argsort(one.labels[row]), np.argsort(other.labels[row])
         assert np.array_equal(one.labels[row][first], other.labels[row][second])
-        assert np.array_equal(one.parts[row][first], other.parts[row][second])
+        assert np.array_equal(one.evidence[row][first], other.evidence[row][second])
 
 
 def test_dense_rows_are_sparse_rows():
     random = np.random.default_rng(7)
     X, Y = points(random, 30, 12), random_labels(random, 30, 8)
-    near, means = some_voters(random, 30, 4, 30), Means.of(X, Y, 1)
+    near, means = some_voters(random, 30, 4, 30), centroids_of(X, Y)
     one, other = (generate(rows, Y, near, near, means, 3, 1) for rows in (X, X.toarray()))
     assert np.array_equal(one.labels, other.labels)
-    assert np.array_equal(one.parts, other.parts)
+    assert np.array_equal(one.evidence, other.evidence)
 
 
 # ---- nothing is written past an end: in plain Python an index that is too large is an error
@@ -245,14 +254,14 @@ def test_dense_rows_are_sparse_rows():
 def test_votes_too_small_for_single_precision_are_no_votes(monkeypatch):
     in_plain_python(monkeypatch)
     Y = csr_matrix(np.ones((60, 2), np.float32))
-    means = Means(csr_matrix((3, 2), dtype=np.float32), np.zeros(2, np.float32))
+    means = centroids(csr_matrix((3, 2), dtype=np.float32), np.zeros(2, np.float32))
     voters = np.arange(60, dtype=np.int32)[None], np.full((1, 60), 1e-60)
     assert (generate(csr_matrix((1, 3), dtype=np.float32), Y, voters, voters, means, 2, 1).labels == -1).all()
 
 
 def test_stored_zeros_are_no_features(monkeypatch):
     in_plain_python(monkeypatch)
-    means = Means(csr_matrix(np.full((50, 2), 0.1, np.float32)), np.ones(2, np.float32))
+    means = centroids(csr_matrix(np.full((50, 2), 0.1, np.float32)), np.ones(2, np.float32))
     zeros = csr_matrix((np.zeros(50, np.float32), np.arange(50), [0, 50]), shape=(1, 50))
     found = generate(zeros, csr_matrix((1, 2), dtype=np.float32), no_voters(1), no_voters(1), means, 2, 1)
     assert (found.labels == -1).all()
@@ -260,11 +269,11 @@ def test_stored_zeros_are_no_features(monkeypatch):
 
 def test_sums_that_cancel_on_the_way_are_met_once(monkeypatch):
     in_plain_python(monkeypatch)
-    means = Means(csr_matrix(np.full((8, 2), 0.5, np.float32)), np.ones(2, np.float32))
+    means = centroids(csr_matrix(np.full((8, 2), 0.5, np.float32)), np.ones(2, np.float32))
     row = csr_matrix(np.array([[1, -1, 1, -1, 1, -1, 1, 1]], np.float32))
     found = generate(row, csr_matrix((1, 2), dtype=np.float32), no_voters(1), no_voters(1), means, 2, 1)
     assert sorted(found.labels[0].tolist()) == [0, 1]
-    assert found.parts[0, :, 2].tolist() == [1, 1]
+    assert found.evidence[0, :, 2].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -274,19 +283,19 @@ def test_a_label_met_again_does_not_take_the_place_of_others(size, monkeypatch):
     leads = np.zeros((9, 3), np.float32)
     leads[:7, 0], leads[7, 1], leads[8, 2] = 0.5, 0.25, 0.125
     row = csr_matrix(np.array([[1, -1, 1, -1, 1, -1, 2, 1, 1]], np.float32))
-    means = Means(csr_matrix(leads), np.ones(3, np.float32))
+    means = centroids(csr_matrix(leads), np.ones(3, np.float32))
     found = generate(row, csr_matrix((1, 3), dtype=np.float32), no_voters(1), no_voters(1), means, size, 1)
-    told = dict(zip(found.labels[0].tolist(), found.parts[0, :, 2].tolist(), strict=True))
+    told = dict(zip(found.labels[0].tolist(), found.evidence[0, :, 2].tolist(), strict=True))
     assert told == {**dict(zip(range(size), (1, 0.25, 0.125), strict=False)), **({-1: 0} if size < 3 else {})}
 
 
 def test_similarities_below_zero_are_none():
     # Where features may be negative a vote can speak for a label whose mean speaks against it.
-    means = Means(csr_matrix(np.full((2, 1), 0.7, np.float32)), np.ones(1, np.float32))
+    means = centroids(csr_matrix(np.full((2, 1), 0.7, np.float32)), np.ones(1, np.float32))
     row, voters = np.array([[-0.7, -0.7]], np.float32), (np.zeros((1, 1), np.int32), np.ones((1, 1)))
     found = generate(row, csr_matrix(np.ones((1, 1), np.float32)), voters, no_voters(1), means, 1, 1)
     assert found.labels.tolist() == [[0]]
-    assert np.isfinite(found.described(np.zeros((1, 1), np.float32), np.ones(1))).all()
+    assert np.isfinite(found.fusion_features(np.zeros((1, 1), np.float32), np.ones(1))).all()
 
 
 # ---- what is told of them
@@ -297,7 +306,7 @@ def test_described_by_hand():
     told = np.zeros((2, 3, 3), np.float32)
     told[0, 0], told[0, 1], told[1, 0] = (0.5, 0.25, 0.125), (0, 1, 0), (0, 0, 1)
     margins = np.array([[1, -2, 9], [0.5, 9, 9]], np.float32)
-    found = Candidates(labels, told).described(margins, np.array([7, 0, 5, 2]))
+    found = Candidates(labels, told).fusion_features(margins, np.array([7, 0, 5, 2]))
     assert found.dtype == np.float32
     wanted = [
         [1, np.log(0.501), np.log(0.251), np.log(0.135), np.log(3)],
@@ -316,7 +325,7 @@ def test_which_are_right(seed):
     for row in range(9):
         count = random.integers(0, 7)
         labels[row, :count] = random.permutation(12)[:count]
-    found = Candidates(labels, np.zeros((9, 6, 3), np.float32)).right(Y)
+    found = Candidates(labels, np.zeros((9, 6, 3), np.float32)).are_correct(Y)
     wanted = [Y[row, label] == 1 for row in range(9) for label in labels[row] if label >= 0]
     assert found.tolist() == wanted
 
@@ -324,12 +333,18 @@ def test_which_are_right(seed):
 def test_rows_times_labels_beyond_32_bits():
     Y = csr_matrix((np.ones(1, np.float32), [2**30], np.append(np.zeros(9, int), [1])), shape=(9, 2**30 + 1))
     labels = np.full((9, 1), 2**30, np.int32)
-    assert Candidates(labels, np.zeros((9, 1, 3), np.float32)).right(Y).tolist() == [False] * 8 + [True]
+    assert Candidates(labels, np.zeros((9, 1, 3), np.float32)).are_correct(Y).tolist() == [False] * 8 + [True]
 
 
 @pytest.mark.parametrize(
     ("n", "n_labels", "each", "wanted"),
-    [(10, 1000, 1, FEWEST), (10, 1000, 5, 5 * PER_LABEL), (10, 7, 5, 7), (10, 1000, 0, FEWEST), (0, 9, 0, 9)],
+    [
+        (10, 1000, 1, MIN_CANDIDATES),
+        (10, 1000, 5, 5 * CANDIDATES_PER_LABEL),
+        (10, 7, 5, 7),
+        (10, 1000, 0, MIN_CANDIDATES),
+        (0, 9, 0, 9),
+    ],
 )
 def test_how_many_candidates_are_asked_for(n, n_labels, each, wanted):
     Y = csr_matrix((np.ones(n * each), np.tile(np.arange(each), n), np.arange(n + 1) * each), shape=(n, n_labels))
@@ -349,7 +364,7 @@ def test_the_best_and_ties_to_the_more_frequent_and_then_to_the_lower_id(seed, k
         count = random.integers(0, 8)
         labels[row, :count] = random.permutation(15)[:count]
         scores[row, :count] = random.integers(0, 4, count) / 4
-    found, values = refine.best(*frozen(labels, scores), frequency, k, threads)
+    found, values = best_candidates(*frozen(labels, scores), frequency, k, threads)
     assert found.shape == values.shape == (10, k)
     for row in range(10):
         there = [(label, score) for label, score in zip(labels[row], scores[row], strict=True) if label >= 0]
@@ -367,7 +382,7 @@ def test_means_are_those_of_dense_arrays(seed, threads):
     random = np.random.default_rng(seed)
     X, Y = points(random, 15, 10), random_labels(random, 15, 9)
     for rows in (X, X.toarray()):
-        found = Means.of(rows, Y, threads)
+        found = centroids_of(rows, Y, threads)
         assert found.postings.shape == (10, 9)
         np.testing.assert_allclose(found.postings.toarray().T, dense_means(X, Y), atol=1e-6)
         sums = Y.toarray().T @ X.toarray()
@@ -377,7 +392,7 @@ def test_means_are_those_of_dense_arrays(seed, threads):
 def test_means_of_features_of_either_sign():
     random = np.random.default_rng(12)
     X, Y = normalise(random.standard_normal((15, 10)).astype(np.float32)), random_labels(random, 15, 9)
-    found = Means.of(X, Y, 1)
+    found = centroids_of(X, Y)
     wanted = dense_means(csr_matrix(X), Y)
     np.testing.assert_allclose(found.postings.toarray().T, wanted, atol=1e-6)
     told = generate(X, Y, no_voters(15), no_voters(15), found, 9, 1, Y)
@@ -385,24 +400,24 @@ def test_means_of_features_of_either_sign():
     assert_candidates(told, (np.zeros((15, 9)), np.zeros((15, 9)), np.maximum(table, 0)), 9)
 
 
-def test_the_largest_entries_are_kept_of_a_mean(monkeypatch):
+def test_the_largest_entries_are_kept_of_a_centroid():
     random = np.random.default_rng(8)
     X, Y = points(random, 15, 10), random_labels(random, 15, 9)
     whole = dense_means(X, Y)
-    monkeypatch.setattr(means_module, "ENTRIES", 3)
-    monkeypatch.setattr(means_module, "BLOCK", 2)  # labels in five blocks
-    found = Means.of(X, Y, 1).postings.toarray().T
+    found = centroids_of(X, Y, entries_kept=3, labels_at_once=2).postings.toarray().T  # labels in five blocks
     for mean, kept in zip(whole, found, strict=True):
         largest = np.sort(mean)[::-1][:3]
         np.testing.assert_allclose(np.sort(kept)[::-1][:3], largest, atol=1e-6)
         assert np.count_nonzero(kept) == np.count_nonzero(largest)
 
 
-def test_of_equal_entries_the_lower_feature_is_kept(monkeypatch):
-    monkeypatch.setattr(means_module, "ENTRIES", 2)
+def test_of_equal_entries_the_lower_feature_is_kept():
     X = normalise(np.array([[0, 0, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 0, 1, 1]], np.float32))
     Y = csr_matrix(np.ones((3, 1), np.float32))
-    found = [Means.of(rows, Y, 1).postings.toarray()[:, 0] for rows in (X, csr_matrix(X), csr_matrix(X[::-1]))]
+    found = [
+        centroids_of(rows, Y, entries_kept=2).postings.toarray()[:, 0]
+        for rows in (X, csr_matrix(X), csr_matrix(X[::-1]))
+    ]
     assert np.flatnonzero(found[0]).tolist() == np.flatnonzero(found[1]).tolist()
     assert np.flatnonzero(found[1]).tolist() == np.flatnonzero(found[2]).tolist()
 
@@ -410,8 +425,8 @@ def test_of_equal_entries_the_lower_feature_is_kept(monkeypatch):
 def test_means_for_more_labels():
     random = np.random.default_rng(9)
     X, Y = points(random, 15, 10), random_labels(random, 15, 9)
-    means = Means.of(X, Y, 1)
-    wide = means.widened(12)
+    means = centroids_of(X, Y)
+    wide = means.widen(12)
     assert wide.postings.shape == (10, 12)
     assert wide.lengths[9:].tolist() == [0, 0, 0]
     assert wide.lengths.dtype == np.float32
@@ -434,7 +449,7 @@ def assert_same_matrix(one, other):
 def test_hard_negatives_are_the_wrong_candidates():
     data = problem()
     X, Y = normalise(as_rows(data.X)), data.Y
-    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 30, NeighbourSearch.of(X, 0), 1)
+    wrong = find_hard_negatives(X, Y, centroids_of(X, Y), 30, NeighbourSearch.from_rows(X, 0), 1)
     assert wrong.shape == Y.shape
     assert (wrong.data == 1).all()
     assert wrong.multiply(Y).nnz == 0, "nothing that is right"
@@ -454,14 +469,13 @@ def test_a_point_is_no_neighbour_of_its_own(dense, monkeypatch):
     X, Y = normalise(as_rows(data.X)), data.Y
     asked = []
 
-    def spy(rows, Y, near, alike, means, size, threads, own):
+    def spy(rows, labels, near, alike, means, size, threads, own):
         asked.append((near, alike, own))
-        return generate(rows, Y, near, alike, means, size, threads, own)
+        return module.generate(rows, labels, near, alike, means, size, threads, own)
 
-    monkeypatch.setattr(module, "find", spy)
-    monkeypatch.setattr(module, "BLOCK", 100)
-    rows, means = X.toarray() if dense else X, Means.of(X, Y, 1)
-    wrong = hard_negatives(rows, Y, means, 5, NeighbourSearch.of(rows, 0), 1)
+    monkeypatch.setattr(negatives_module, "generate", spy)
+    rows, means = X.toarray() if dense else X, centroids_of(X, Y)
+    wrong = find_hard_negatives(rows, Y, means, 5, NeighbourSearch.from_rows(rows, 0), 1, block_rows=100)
     assert [len(own.indptr) - 1 for _, _, own in asked] == [100, 100, 40]
     assert (np.vstack([near[0] for near, _, _ in asked]) == -1).all(), "embeddings are not asked"
     ids, shares = (np.vstack([alike[piece] for _, alike, _ in asked]) for piece in (0, 1))
@@ -469,22 +483,23 @@ def test_a_point_is_no_neighbour_of_its_own(dense, monkeypatch):
     assert ((ids >= 0).sum(axis=1) >= 20).mean() > 0.9
     np.testing.assert_allclose(shares.sum(axis=1)[(ids >= 0).any(axis=1)], 1)
     monkeypatch.undo()
-    assert_same_matrix(wrong, hard_negatives(rows, Y, means, 5, NeighbourSearch.of(rows, 0), 1))
-    assert_same_matrix(wrong, hard_negatives(rows, Y, means, 5, NeighbourSearch.of(rows, 0).listed(1), 1))
+    assert_same_matrix(wrong, find_hard_negatives(rows, Y, means, 5, NeighbourSearch.from_rows(rows, 0), 1))
+    assert_same_matrix(wrong, find_hard_negatives(rows, Y, means, 5, NeighbourSearch.from_rows(rows, 0).cache(1), 1))
 
 
-def test_of_many_points_some_are_searched(monkeypatch):
+def test_of_many_points_some_are_searched():
     data = problem()
     X, Y = normalise(as_rows(data.X)), data.Y
-    monkeypatch.setattr(module, "SEARCHED", 100)
-    assert len(NeighbourSearch.of(X, 0).searched) == 240, "the lists are short"
-    work = FeatureIndex.of(X).work(X, module.NEIGHBOURS + 1, PRUNE_LOOSELY)
-    monkeypatch.setattr(module, "MOST_WORK", 0.7 * work)
-    assert len(NeighbourSearch.of(X, 0).searched) == 168
-    monkeypatch.setattr(module, "MOST_WORK", 1)
-    assert len(NeighbourSearch.of(X, 0).searched) == 100, "no fewer, however long they are"
-    means = Means.of(X, Y, 1)
-    first, again, other = (hard_negatives(X, Y, means, 5, NeighbourSearch.of(X, seed), 1) for seed in (0, 0, 1))
+
+    def search(seed=0, **options):
+        return NeighbourSearch.from_rows(X, seed, min_searched=100, **options)
+
+    assert len(search().searched) == 240, "the lists are short"
+    work = FeatureIndex.from_rows(X).work(X, NEIGHBOURS + 1, PRUNE_LOOSELY)
+    assert len(search(most_work=0.7 * work).searched) == 168
+    assert len(search(most_work=1).searched) == 100, "no fewer, however long they are"
+    means = centroids_of(X, Y)
+    first, again, other = (find_hard_negatives(X, Y, means, 5, search(seed, most_work=1), 1) for seed in (0, 0, 1))
     assert_same_matrix(first, again)
     assert (first != other).nnz
     assert first.multiply(Y).nnz == 0
@@ -495,7 +510,7 @@ def test_neighbours_among_some_of_the_points():
     X = normalise(as_rows(problem().X))
     kept = np.random.default_rng(0).random(240) < 0.6
     numbers = np.flatnonzero(kept)
-    everybody, some = NeighbourSearch.of(X, 0).listed(1), NeighbourSearch.of(X, 0).listed(1).among(kept)
+    everybody, some = NeighbourSearch.from_rows(X, 0).cache(1), NeighbourSearch.from_rows(X, 0).cache(1).keep(kept)
     assert some.ids.shape == (len(numbers), everybody.ids.shape[1])
     for place, point in enumerate(numbers):
         theirs = [other for other in everybody.ids[point] if other >= 0 and kept[other]]
@@ -508,7 +523,7 @@ def test_neighbours_among_some_of_the_points():
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_hardly_any_points(n):
     X, Y = normalise(as_rows(problem().X[:n])), problem().Y[:n]
-    wrong = hard_negatives(X, Y, Means.of(X, Y, 1), 5, NeighbourSearch.of(X, 0), 1)
+    wrong = find_hard_negatives(X, Y, centroids_of(X, Y), 5, NeighbourSearch.from_rows(X, 0), 1)
     assert wrong.shape == (n, 30)
     assert wrong.multiply(Y).nnz == 0
     assert set(wrong.indices) <= set(Y.indices)
@@ -517,6 +532,7 @@ def test_hardly_any_points(n):
 def test_threads_change_nothing():
     X, Y = normalise(as_rows(problem().X)), problem().Y
     one, two = (
-        hard_negatives(X, Y, Means.of(X, Y, threads), 5, NeighbourSearch.of(X, 0), threads) for threads in (1, 2)
+        find_hard_negatives(X, Y, centroids_of(X, Y, threads), 5, NeighbourSearch.from_rows(X, 0), threads)
+        for threads in (1, 2)
     )
     assert_same_matrix(one, two)

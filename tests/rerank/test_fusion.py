@@ -1,4 +1,4 @@
-"""The mixture: a logistic regression in hat functions, held against one that is written out in dense arrays."""
+"""The fusion: a logistic regression in hat functions, held against one that is written out in dense arrays."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from kernel_helpers import UNTOUCHED, frozen, outside, quick, ranges, seeds
-from neartag.rerank import fusion as module
-from neartag.rerank import fusion_kernels as mixture_kernels
-from neartag.rerank.candidates import SIMILARITY, VOTE, Candidates
-from neartag.rerank.fusion import PENALTY, Mixture, terms
+from neartag.rerank import fusion_kernels
+from neartag.rerank.candidates import Candidates
+from neartag.rerank.fusion import PENALTY, Fusion, count_terms, fixed_subsample
 
 
 def basis(parts, fine, coarse):
@@ -36,7 +35,7 @@ def made(seed, m=300, count=5, knots=(8, 4)):
     parts = random.standard_normal((m, count)).astype(np.float32)
     right = random.random(m) < 1 / (1 + np.exp(-parts.sum(axis=1)))
     fine, coarse = (np.sort(random.standard_normal((count, number)), axis=1) for number in knots)
-    return parts, right, fine, coarse, random.standard_normal(terms(fine, coarse) + 1)
+    return parts, right, fine, coarse, random.standard_normal(count_terms(fine, coarse) + 1)
 
 
 def loss_of(design, right, weights):
@@ -61,7 +60,7 @@ def test_log_odds_are_a_product_with_the_basis(rows, seed, count, knots):
     design = basis(parts, fine, coarse)
     assert design.shape[1] == len(weights) - 1
     out = np.full(m, UNTOUCHED)
-    mixture_kernels.mixed(*frozen(parts, *Mixture(fine, coarse, weights).folded), out, start, stop)
+    fusion_kernels.log_odds(*frozen(parts), frozen(*Fusion(fine, coarse, weights).tables), out, start, stop)
     np.testing.assert_allclose(out[start:stop], (design @ weights[:-1] + weights[-1])[start:stop], atol=1e-6)
     assert (outside(out, start, stop) == UNTOUCHED).all()
 
@@ -71,8 +70,8 @@ def test_knots_that_fall_together_are_one():
     fine, coarse = np.sort(fine, axis=1), coarse.copy()
     coarse[:, [0, -1]] = fine[:, [0, -1]]  # the same smallest and largest value, as of the same candidates
     coarse = np.sort(coarse, axis=1)
-    found = Mixture(fine, coarse, weights)
-    assert np.isinf(found.folded[0]).sum(axis=1).min() >= 2
+    found = Fusion(fine, coarse, weights)
+    assert np.isinf(found.tables[0]).sum(axis=1).min() >= 2
     np.testing.assert_allclose(
         found.log_odds(parts), basis(parts, fine, coarse) @ weights[:-1] + weights[-1], atol=1e-6
     )
@@ -80,23 +79,23 @@ def test_knots_that_fall_together_are_one():
 
 def test_beyond_the_last_knot_nothing_changes():
     *_, fine, coarse, weights = made(1)
-    mixture = Mixture(fine, coarse, weights)
+    fusion = Fusion(fine, coarse, weights)
     for side in (-1, 1):
-        far = mixture.log_odds(np.full((2, 5), side * np.array([[1e3], [1e9]]), np.float32))
+        far = fusion.log_odds(np.full((2, 5), side * np.array([[1e3], [1e9]]), np.float32))
         assert far[0] == far[1]
     at_knots = np.array([fine[:, 3]], np.float32)
     np.testing.assert_allclose(
-        mixture.log_odds(at_knots), basis(at_knots, fine, coarse) @ weights[:-1] + weights[-1], atol=1e-5
+        fusion.log_odds(at_knots), basis(at_knots, fine, coarse) @ weights[:-1] + weights[-1], atol=1e-5
     )
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_rows_and_none(threads):
     parts, _, fine, coarse, weights = made(2, 5000)
-    mixture = Mixture(fine, coarse, weights)
+    fusion = Fusion(fine, coarse, weights)
     wanted = basis(parts, fine, coarse) @ weights[:-1] + weights[-1]
-    np.testing.assert_allclose(mixture.log_odds(parts, threads), wanted, atol=1e-5)
-    assert mixture.log_odds(parts[:0], threads).shape == (0,)
+    np.testing.assert_allclose(fusion.log_odds(parts, threads), wanted, atol=1e-5)
+    assert fusion.log_odds(parts[:0], threads).shape == (0,)
 
 
 # ---- gradient and Hessian
@@ -106,7 +105,8 @@ def sums_of(parts, right, fine, coarse, weights, start=0, stop=None):
     count = len(weights)
     gradient, hessian = np.zeros(count), np.zeros((count, count))
     stop = len(parts) if stop is None else stop
-    mixture_kernels.normal_equations(*frozen(parts, right, fine, coarse, weights), gradient, hessian, start, stop)
+    known = *frozen(parts, right), frozen(fine, coarse), *frozen(weights)
+    fusion_kernels.normal_equations(*known, gradient, hessian, start, stop)
     return gradient, hessian
 
 
@@ -127,7 +127,7 @@ def test_gradient_and_hessian_are_those_of_the_dense_loss(rows, seed, count):
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5000])
 def test_a_part_of_the_candidates_is_no_pattern(count):
-    part = module.fixed_subsample(count, 4)
+    part = fixed_subsample(count, 4)
     assert (np.diff(part) > 0).all()
     assert (part < count).all()
     if count == 5000:
@@ -138,7 +138,8 @@ def test_a_part_of_the_candidates_is_no_pattern(count):
 def test_the_gradient_alone():
     parts, right, fine, coarse, weights = made(4)
     gradient, none = np.zeros(len(weights)), np.zeros((0, len(weights)))
-    mixture_kernels.normal_equations(*frozen(parts, right, fine, coarse, weights), gradient, none, 0, len(parts))
+    known = *frozen(parts, right), frozen(fine, coarse), *frozen(weights)
+    fusion_kernels.normal_equations(*known, gradient, none, 0, len(parts))
     np.testing.assert_array_equal(gradient, sums_of(parts, right, fine, coarse, weights)[0])
 
 
@@ -165,13 +166,13 @@ def test_the_loss_of_what_is_all_but_certain_is_finite():
 
 # ---- the fit
 
+EXACT = {"settled": 0.0, "max_steps": 100}
+
 
 @pytest.mark.parametrize("seed", range(3))
-def test_newton_reaches_the_optimum(seed, monkeypatch):
-    monkeypatch.setattr(module, "SETTLED", 0.0)
-    monkeypatch.setattr(module, "STEPS", 100)
+def test_newton_reaches_the_optimum(seed):
     parts, right, *_ = made(seed, 2000)
-    found = Mixture.fit(parts, right)
+    found = Fusion.fit(parts, right, **EXACT)
     design = basis(parts, found.fine, found.coarse)
     assert np.abs(gradient_of(design, right, found.weights)).max() < 1e-5
     assert found.loss == pytest.approx(loss_of(design, right, found.weights) / 2000)
@@ -186,23 +187,18 @@ def test_newton_reaches_the_optimum(seed, monkeypatch):
     assert other.fun / 2000 == pytest.approx(found.loss, rel=1e-6)
 
 
-def test_where_it_ends_by_default_is_near_the_optimum(monkeypatch):
+def test_where_it_ends_by_default_is_near_the_optimum():
     parts, right, *_ = made(4, 3000)
-    usual = Mixture.fit(parts, right)
-    monkeypatch.setattr(module, "SETTLED", 0.0)
-    monkeypatch.setattr(module, "STEPS", 100)
-    assert usual.loss <= 1.001 * Mixture.fit(parts, right).loss
+    assert Fusion.fit(parts, right).loss <= 1.001 * Fusion.fit(parts, right, **EXACT).loss
 
 
-def test_from_another_mixture_it_goes_on_to_the_same_optimum(monkeypatch):
-    monkeypatch.setattr(module, "SETTLED", 0.0)
-    monkeypatch.setattr(module, "STEPS", 100)
+def test_from_another_fusion_it_goes_on_to_the_same_optimum():
     parts, right, *_ = made(5, 1000)
-    first = Mixture.fit(parts, right)
+    first = Fusion.fit(parts, right, **EXACT)
     before = first.weights.copy()
-    again = Mixture.fit(parts, right, start=first)
+    again = Fusion.fit(parts, right, start=first, **EXACT)
     np.testing.assert_allclose(again.weights, first.weights, atol=1e-5)
-    half = Mixture.fit(parts[:500], right[:500], start=first)
+    half = Fusion.fit(parts[:500], right[:500], start=first, **EXACT)
     design = basis(parts[:500], first.fine, first.coarse)
     assert np.abs(gradient_of(design, right[:500], half.weights)).max() < 1e-5
     assert np.array_equal(first.weights, before), "what it starts from is left as it was"
@@ -210,7 +206,7 @@ def test_from_another_mixture_it_goes_on_to_the_same_optimum(monkeypatch):
 
 def test_the_same_bytes_whatever_the_threads():
     parts, right, *_ = made(6, 20_000)
-    one, two, again = (Mixture.fit(parts, right, threads) for threads in (1, 2, 1))
+    one, two, again = (Fusion.fit(parts, right, threads) for threads in (1, 2, 1))
     assert one.weights.tobytes() == two.weights.tobytes() == again.weights.tobytes()
     assert one.fine.tobytes() == two.fine.tobytes()
 
@@ -231,7 +227,7 @@ def test_odd_sets(case, constant):
     random = np.random.default_rng(7)
     parts = np.full((count, 5), 2.5, np.float32) if constant else random.standard_normal((count, 5)).astype(np.float32)
     right = np.arange(count) == 3 if chance is None else random.random(count) < chance
-    found = Mixture.fit(parts, right)
+    found = Fusion.fit(parts, right)
     for knots in (found.fine, found.coarse):
         assert np.isfinite(knots).all()
         assert (np.diff(knots, axis=1) > 0).all()
@@ -250,7 +246,7 @@ def test_knots_are_quantiles_of_right_and_wrong_alike():
     random = np.random.default_rng(8)
     right = np.arange(5000) < 100
     parts = np.where(right[:, None], random.normal(5, 1, (5000, 2)), random.normal(-5, 1, (5000, 2))).astype(np.float32)
-    found = Mixture.fit(parts, right)
+    found = Fusion.fit(parts, right)
     for knots in (found.fine, found.coarse):
         assert ((knots > 0).sum(axis=1) == knots.shape[1] // 2).all()
     odds = found.log_odds(np.array([[5, 5], [-5, -5]], np.float32))
@@ -272,9 +268,9 @@ def world(m, seed):
 
 def test_what_it_gives_are_probabilities():
     parts, right, _ = world(20_000, 9)
-    mixture = Mixture.fit(parts, right)
+    fusion = Fusion.fit(parts, right)
     others, truth, chance = world(20_000, 10)
-    told = 1 / (1 + np.exp(-mixture.log_odds(others)))
+    told = 1 / (1 + np.exp(-fusion.log_odds(others)))
     order = np.argsort(told)
     for tenth in np.array_split(order, 10):
         spread = np.sqrt((told[tenth] * (1 - told[tenth])).sum()) / len(tenth)
@@ -287,7 +283,7 @@ def test_what_it_gives_are_probabilities():
 
 def test_a_few_thousand_suffice():
     parts, right, _ = world(3000, 11)
-    told = 1 / (1 + np.exp(-Mixture.fit(parts, right).log_odds(world(20_000, 12)[0])))
+    told = 1 / (1 + np.exp(-Fusion.fit(parts, right).log_odds(world(20_000, 12)[0])))
     _, truth, chance = world(20_000, 12)
     entropy = -(np.log(np.where(truth, chance, 1 - chance))).mean()
     assert -(np.log(np.where(truth, told, 1 - told))).mean() < 1.05 * entropy
@@ -301,14 +297,14 @@ def test_probabilities_of_candidates_are_those_of_their_written_parts(later):
     told[:, :, 2] -= 0.1  # a mean may speak against a label
     margins, frequency = random.standard_normal((30, 8)).astype(np.float32), random.integers(1, 50, 6)
     found = Candidates(labels, told.astype(np.float32))
-    described = found.described(margins, frequency)
+    described = found.fusion_features(margins, frequency)
     without = np.zeros(6, bool)
     if later:
         without[4] = True
         described[labels[labels >= 0] == 4, 3] = -0.5
-    mixture = Mixture.fit(described, random.random(len(described)) < 0.3)
+    fusion = Fusion.fit(described, random.random(len(described)) < 0.3)
     out = np.empty((30, 8))
-    arguments = *frozen(found.labels, found.parts, margins, frequency, without), -0.5, VOTE, SIMILARITY
-    mixture_kernels.probabilities(*arguments, *frozen(*mixture.folded), out, 0, 30)
+    evidence = *frozen(found.labels, found.evidence, margins, frequency, without), -0.5
+    fusion_kernels.probabilities(*evidence, frozen(*fusion.tables), out, 0, 30)
     assert (out[labels < 0] == -1).all()
-    np.testing.assert_allclose(out[labels >= 0], 1 / (1 + np.exp(-mixture.log_odds(described))), atol=1e-5)
+    np.testing.assert_allclose(out[labels >= 0], 1 / (1 + np.exp(-fusion.log_odds(described))), atol=1e-5)

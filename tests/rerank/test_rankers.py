@@ -10,11 +10,9 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, quick, random_csr, ranges, seeds
-from neartag.linalg import rows as rows_module
-from neartag.linalg.rows import normalise
+from neartag.linalg.rows import TABLE_ENTRIES, normalise
 from neartag.rerank import ranker_kernels
-from neartag.rerank import rankers as module
-from neartag.rerank.rankers import Rankers, train
+from neartag.rerank.rankers import Rankers, fit_rankers
 from refine_helpers import in_plain_python
 
 
@@ -27,11 +25,7 @@ def made(seed=0, n=50, d=12, n_labels=6, negatives=0.5):
     return X, Y, wrong
 
 
-@pytest.fixture
-def exact(monkeypatch):
-    """Let descent go on to the end."""
-    monkeypatch.setattr(module, "TOLERANCE", 1e-10)
-    monkeypatch.setattr(module, "ROUNDS", 100_000)
+EXACT = {"tolerance": 1e-10, "max_rounds": 100_000}  # descent goes on to the end
 
 
 def wide(weights: csr_matrix) -> np.ndarray:
@@ -47,9 +41,9 @@ def margins_of(X, rankers, label):
 
 @pytest.mark.parametrize("cost", [0.1, 1.0, 20.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_gradient_is_zero_at_the_end(exact, cost, seed):
+def test_the_gradient_is_zero_at_the_end(cost, seed):
     X, Y, wrong = made(seed)
-    found = train(X, Y, wrong, cost, 1e-9, 1)
+    found = fit_rankers(X, Y, wrong, cost, 1e-9, 1, **EXACT)
     for label in range(6):
         signs = Y.toarray()[:, label] - wrong.toarray()[:, label]  # 1: has it, −1: hard negative, 0: not there
         loss = np.maximum(0, 1 - signs * margins_of(X, found, label)) * (signs != 0)
@@ -59,9 +53,9 @@ def test_the_gradient_is_zero_at_the_end(exact, cost, seed):
 
 
 @pytest.mark.parametrize("cost", [0.5, 5.0])
-def test_they_are_scikit_learns(exact, cost):
+def test_they_are_scikit_learns(cost):
     X, Y, wrong = made(7)
-    found = train(X, Y, wrong, cost, 1e-9, 1)
+    found = fit_rankers(X, Y, wrong, cost, 1e-9, 1, **EXACT)
     for label in range(6):
         signs = Y.toarray()[:, label] - wrong.toarray()[:, label]
         machine = LinearSVC(C=cost, loss="squared_hinge", dual=True, tol=1e-9, max_iter=1_000_000, intercept_scaling=1)
@@ -70,7 +64,7 @@ def test_they_are_scikit_learns(exact, cost):
         np.testing.assert_allclose(found.bias[label], machine.intercept_[0], atol=1e-4)
 
 
-def test_where_it_ends_by_default_is_near_the_end(monkeypatch):
+def test_where_it_ends_by_default_is_near_the_end():
     X, Y, wrong = made(1, n=400, d=60, n_labels=10)
 
     def objective(rankers):
@@ -81,10 +75,8 @@ def test_where_it_ends_by_default_is_near_the_end(monkeypatch):
             total += 0.5 * (wide(rankers.weights)[label] ** 2).sum() + 0.5 * rankers.bias[label] ** 2 + (loss**2).sum()
         return total
 
-    usual = objective(train(X, Y, wrong, 1.0, 1e-9, 1))
-    monkeypatch.setattr(module, "TOLERANCE", 1e-10)
-    monkeypatch.setattr(module, "ROUNDS", 100_000)
-    assert usual < 1.02 * objective(train(X, Y, wrong, 1.0, 1e-9, 1))
+    usual = objective(fit_rankers(X, Y, wrong, 1.0, 1e-9, 1))
+    assert usual < 1.02 * objective(fit_rankers(X, Y, wrong, 1.0, 1e-9, 1, **EXACT))
 
 
 def test_they_tell_points_apart():
@@ -92,7 +84,7 @@ def test_they_tell_points_apart():
     random = np.random.default_rng(2)
     Y = csr_matrix((random.random((200, 5)) < 0.3).astype(np.float32))
     X = normalise(csr_matrix(np.hstack([Y.toarray(), random.random((200, 5)).astype(np.float32)])))
-    found = train(X, Y, csr_matrix(1 - Y.toarray()), 1.0, 0.05, 1)
+    found = fit_rankers(X, Y, csr_matrix(1 - Y.toarray()), 1.0, 0.05, 1)
     margins = found.margins(X, np.tile(np.arange(5, dtype=np.int32), (200, 1)), 1)
     assert ((margins > 0) == (Y.toarray() == 1)).mean() > 0.98
     assert (found.weights.toarray().argmax(axis=1) == np.arange(5)).all()
@@ -103,7 +95,7 @@ def test_they_tell_points_apart():
 
 def test_small_weights_are_dropped_and_no_others():
     X, Y, wrong = made(3)
-    whole, cut = train(X, Y, wrong, 1.0, 1e-9, 1), train(X, Y, wrong, 1.0, 0.3, 1)
+    whole, cut = fit_rankers(X, Y, wrong, 1.0, 1e-9, 1), fit_rankers(X, Y, wrong, 1.0, 0.3, 1)
     weights = whole.weights.toarray()
     assert 0 < cut.weights.nnz < whole.weights.nnz
     assert np.array_equal(cut.weights.toarray(), np.where(np.abs(weights) >= np.float32(0.3), weights, 0))
@@ -117,7 +109,7 @@ def test_weights_of_any_size_are_kept_when_least_is_zero(monkeypatch):
     random = np.random.default_rng(4)
     X = csr_matrix(random.random((30, 3)).astype(np.float32))
     Y = csr_matrix((random.random((30, 2)) < 0.5).astype(np.float32))
-    found = train(X, Y, csr_matrix(1 - Y.toarray()), 1.0, 0.0, 1)
+    found = fit_rankers(X, Y, csr_matrix(1 - Y.toarray()), 1.0, 0.0, 1)
     assert found.weights.shape == (2, 3)
     assert found.weights.nnz == 6
     assert found.weights.has_canonical_format
@@ -130,12 +122,12 @@ def test_labels_without_points_have_none():
     wrong[:, 3] = 1  # where it is wrong does not matter
     wrong[:, 4] = 0  # nor need a label be wrong anywhere
     Y, wrong = Y.tocsr(), wrong.tocsr()
-    found = train(X, Y, wrong, 1.0, 1e-9, 1)
+    found = fit_rankers(X, Y, wrong, 1.0, 1e-9, 1)
     assert found.known.tolist() == [False, True, True, False, True, False]
     assert (found.bias[[0, 3, 5]] == 0).all()
     assert (np.diff(found.weights.indptr)[[0, 3, 5]] == 0).all()
     # The others are what they are without these.
-    alone = train(X, Y[:, [1, 2, 4]], wrong[:, [1, 2, 4]], 1.0, 1e-9, 1)
+    alone = fit_rankers(X, Y[:, [1, 2, 4]], wrong[:, [1, 2, 4]], 1.0, 1e-9, 1)
     assert np.array_equal(wide(found.weights)[[1, 2, 4]], wide(alone.weights))
     assert (margins_of(X, found, 4)[np.flatnonzero(Y.toarray()[:, 4])] > 0.5).all()
 
@@ -143,15 +135,15 @@ def test_labels_without_points_have_none():
 @pytest.mark.parametrize("points", [0, 1, 2])
 def test_hardly_anything_to_learn_from(points):
     X, Y, wrong = (each[:points] for each in made(6))
-    found = train(X, Y, wrong, 1.0, 0.05, 1)
+    found = fit_rankers(X, Y, wrong, 1.0, 0.05, 1)
     assert found.weights.shape == (6, 12)
     assert np.isfinite(found.bias).all()
     assert np.isfinite(found.weights.data).all()
 
 
-def test_rows_without_features_move_only_the_constant(exact):
+def test_rows_without_features_move_only_the_constant():
     Y = csr_matrix(np.array([[1], [1], [1], [0]], np.float32))
-    found = train(csr_matrix((4, 3), dtype=np.float32), Y, csr_matrix(1 - Y.toarray()), 1.0, 1e-9, 1)
+    found = fit_rankers(csr_matrix((4, 3), dtype=np.float32), Y, csr_matrix(1 - Y.toarray()), 1.0, 1e-9, 1, **EXACT)
     assert found.weights.nnz == 0
     # min b²/2 + 3 (1 − b)² + (1 + b)²
     np.testing.assert_allclose(found.bias, [4 / 9], atol=1e-6)
@@ -160,8 +152,10 @@ def test_rows_without_features_move_only_the_constant(exact):
 @pytest.mark.parametrize("change", ["dense", "two threads", "again"])
 def test_the_same_bytes(change):
     X, Y, wrong = made(8, n=600, d=50, n_labels=70)
-    one = train(X, Y, wrong, 1.0, 0.05, 1)
-    other = train(X.toarray() if change == "dense" else X, Y, wrong, 1.0, 0.05, 2 if change == "two threads" else 1)
+    one = fit_rankers(X, Y, wrong, 1.0, 0.05, 1)
+    other = fit_rankers(
+        X.toarray() if change == "dense" else X, Y, wrong, 1.0, 0.05, 2 if change == "two threads" else 1
+    )
     for name in ("indptr", "indices", "data"):
         assert getattr(one.weights, name).tobytes() == getattr(other.weights, name).tobytes()
     assert one.bias.tobytes() == other.bias.tobytes()
@@ -169,14 +163,6 @@ def test_the_same_bytes(change):
 
 
 # ---- margins
-
-
-@pytest.fixture(scope="module")
-def lists():
-    """Have weights read by lists, however well they are filled."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows_module, "TABLE_ENTRIES", 0)
-        yield
 
 
 @quick
@@ -190,10 +176,10 @@ def test_margins_are_those_of_dense_weights(rows, seed):
     whole = np.hstack([X.toarray() @ weights.toarray().T + bias, np.zeros((m, 4))])  # the last for −1
     wanted = np.take_along_axis(whole, np.where(labels < 0, 10, labels), axis=1)
     by_label, by_feature, by_table = np.full((3, m, 5), UNTOUCHED, np.float32)
-    ranker_kernels.margins_by_label(*parts(X), *parts(weights), bias, 15, labels, by_label, start, stop)
+    ranker_kernels.margins_by_label(parts(X), parts(weights), bias, 15, labels, by_label, start, stop)
     turned = csr_matrix(weights.T.tocsr())
-    ranker_kernels.margins_by_feature(*parts(X), *parts(turned), bias, labels, by_feature, start, stop)
-    ranker_kernels.margins_by_table(*parts(X), *frozen(turned.toarray()), bias, labels, by_table, start, stop)
+    ranker_kernels.margins_by_feature(parts(X), parts(turned), bias, labels, by_feature, start, stop)
+    ranker_kernels.margins_by_table(parts(X), *frozen(turned.toarray()), bias, labels, by_table, start, stop)
     for found in (by_label, by_feature, by_table):
         np.testing.assert_allclose(found[start:stop], wanted[start:stop], atol=1e-5)
         assert (found == by_label).all(), "the form of the weights changes an answer"
@@ -203,14 +189,13 @@ def test_margins_are_those_of_dense_weights(rows, seed):
 @pytest.mark.parametrize("form", ["by label", "by feature", "as a table"])
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_margins_whatever_the_form(form, dense, threads, monkeypatch):
-    if form != "as a table":
-        monkeypatch.setattr(rows_module, "TABLE_ENTRIES", 0)
+def test_margins_whatever_the_form(form, dense, threads):
     random = np.random.default_rng(9)
     X, weights = random_csr(random, 40, 15), random_csr(random, 7, 15)
     bias = random.standard_normal(7).astype(np.float32)
     labels = random.integers(0, 7, (40, 5)).astype(np.int32)
-    rankers = Rankers(weights, bias, np.ones(7, bool), form == "by feature")
+    most = TABLE_ENTRIES if form == "as a table" else 0
+    rankers = Rankers(weights, bias, np.ones(7, bool), form == "by feature", max_table=most)
     found = rankers.margins(X.toarray() if dense else X, labels, threads)
     wanted = np.take_along_axis(X.toarray() @ weights.toarray().T + bias, labels, axis=1)
     np.testing.assert_allclose(found, wanted, atol=1e-5)
@@ -230,12 +215,12 @@ def test_a_table_scores_all_labels_and_so_only_where_these_are_few(monkeypatch):
 
 @quick
 @given(seed=seeds, features=st.integers(0, 4))
-def test_few_features_are_looked_up_among_many_weights(lists, seed, features):
+def test_few_features_are_looked_up_among_many_weights(seed, features):
     random = np.random.default_rng(seed)
     X, weights = random_csr(random, 9, 400, features), random_csr(random, 5, 400, 400)
     bias = random.standard_normal(5).astype(np.float32)
     labels = random.integers(0, 5, (9, 3)).astype(np.int32)
-    found = Rankers(weights, bias, np.ones(5, bool)).margins(X, labels, 1)
+    found = Rankers(weights, bias, np.ones(5, bool), max_table=0).margins(X, labels, 1)
     wanted = np.take_along_axis(X.toarray() @ weights.toarray().T + bias, labels, axis=1)
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
@@ -248,10 +233,12 @@ def test_weights_are_read_in_the_way_that_is_less():
     many = Rankers(random_csr(random, 500, 15, 3), np.zeros(500, np.float32), np.ones(500, bool))
     few = Rankers(csr_matrix(np.ones((7, 15), np.float32)), np.zeros(7, np.float32), np.ones(7, bool))
     short = csr_matrix(np.eye(40, 15, dtype=np.float32))
-    assert not many.arranged(X, labels[:, :2]).by_feature
-    assert few.arranged(short, labels).by_feature
-    np.testing.assert_array_equal(few.arranged(short, labels).margins(short, labels, 1), few.margins(short, labels, 1))
-    assert not few.arranged(short[:0], labels[:0]).by_feature, "nothing is not less than nothing"
+    assert not many.choose_layout(X, labels[:, :2]).by_feature
+    assert few.choose_layout(short, labels).by_feature
+    np.testing.assert_array_equal(
+        few.choose_layout(short, labels).margins(short, labels, 1), few.margins(short, labels, 1)
+    )
+    assert not few.choose_layout(short[:0], labels[:0]).by_feature, "nothing is not less than nothing"
 
 
 @quick
@@ -265,9 +252,9 @@ def test_which_labels_have_one(seed, asked):
 
 def test_descent_in_plain_python_is_that_of_the_kernel(monkeypatch):
     X, Y, wrong = made(11, n=25)
-    wanted = train(X, Y, wrong, 1.0, 0.05, 1)
+    wanted = fit_rankers(X, Y, wrong, 1.0, 0.05, 1)
     in_plain_python(monkeypatch)
-    found = train(X, Y, wrong, 1.0, 0.05, 1)
+    found = fit_rankers(X, Y, wrong, 1.0, 0.05, 1)
     np.testing.assert_allclose(wide(found.weights), wide(wanted.weights), atol=1e-6)
     np.testing.assert_allclose(found.bias, wanted.bias, atol=1e-6)
 
@@ -275,7 +262,7 @@ def test_descent_in_plain_python_is_that_of_the_kernel(monkeypatch):
 def test_labels_that_nobody_has_change_nothing():
     X, Y, wrong = made(13)
     wide = [csr_matrix((each.data, each.indices * 7 + 3, each.indptr), shape=(50, 60)) for each in (Y, wrong)]
-    one, other = train(X, Y, wrong, 1.0, 0.05, 1), train(X, *wide, 1.0, 0.05, 1)
+    one, other = fit_rankers(X, Y, wrong, 1.0, 0.05, 1), fit_rankers(X, *wide, 1.0, 0.05, 1)
     assert np.array_equal(one.weights.toarray(), other.weights.toarray()[3::7][:6])
     assert np.array_equal(one.bias, other.bias[3::7][:6])
 
@@ -283,12 +270,12 @@ def test_labels_that_nobody_has_change_nothing():
 @pytest.mark.parametrize("dense", [False, True])
 def test_what_each_feature_adds_to_a_margin(dense):
     X, Y, wrong = made(14)
-    found = train(X, Y, wrong, 1.0, 0.05, 1)
+    found = fit_rankers(X, Y, wrong, 1.0, 0.05, 1)
     labels = np.tile(np.arange(6, dtype=np.int32), (50, 1))
     margins = found.margins(X, labels, 1)
     for row in range(50):
         for label in range(6):
-            features, added = found.weighed(X[[row]].toarray() if dense else X[[row]], label)
+            features, added = found.contributions(X[[row]].toarray() if dense else X[[row]], label)
             assert found.bias[label] + added.sum() == pytest.approx(margins[row, label], abs=1e-5)
             assert set(features) == set(X[[row]].indices) & set(found.weights[[label]].indices)
 
@@ -296,6 +283,6 @@ def test_what_each_feature_adds_to_a_margin(dense):
 def test_labels_of_the_same_points_are_the_same_machines():
     X, Y, wrong = made(12)
     twice = [csr_matrix(np.repeat(each.toarray()[:, :1], 2, axis=1)) for each in (Y, wrong)]
-    found = train(X, *twice, 1.0, 1e-9, 1)
+    found = fit_rankers(X, *twice, 1.0, 1e-9, 1)
     assert np.array_equal(wide(found.weights)[0], wide(found.weights)[1])
     assert found.bias[0] == found.bias[1]

@@ -32,8 +32,8 @@ def is_mapped(array):
 
 def test_what_is_large_is_mapped(tmp_path):
     store.save(fitted(), tmp_path / "model")
-    refinement = store.load(tmp_path / "model").model.refinement
-    for matrix in (refinement.means.postings, refinement.rankers.weights):
+    reranker = store.load(tmp_path / "model").model.reranker
+    for matrix in (reranker.centroids.postings, reranker.rankers.weights):
         assert is_mapped(matrix.data)
         assert is_mapped(matrix.indices)
         assert not matrix.data.flags.writeable
@@ -176,7 +176,7 @@ def test_settings_of_another_kind_are_told_in_a_line(state, found, tmp_path):
     settings["refinement"] = found
     model.to_state = lambda: (settings, parts)
     store.save(model, tmp_path)
-    with pytest.raises(ModelError, match="'x1' does not fit") as error:
+    with pytest.raises(ModelError, match="the state of kind 'x1' cannot be read") as error:
         store.load(tmp_path)
     assert "\n" not in str(error.value)
 
@@ -185,7 +185,7 @@ def test_more_candidates_than_labels_are_all_labels(state):
     settings, parts = copy.deepcopy(state)
     settings["refinement"]["size"] = 2**31 - 1
     model = X1Model.from_state(settings, parts)
-    assert model.refinement.size == 30
+    assert model.reranker.size == 30
     assert_well_formed(*model.predict_topk(problem().X_new, 5), 80, 5, 30)
 
 

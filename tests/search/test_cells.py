@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from contract import problem
 from kernel_helpers import UNTOUCHED, frozen, seeds
 from neartag import store
 from neartag.core.threads import single_threaded_blas
+from neartag.data import synthetic
 from neartag.linalg.rows import as_rows, normalise
 from neartag.search import cell_kernels
 from neartag.search import cells as module
@@ -123,28 +125,27 @@ def test_each_point_is_in_one_cell_the_nearest():
     assert np.array_equal(np.sort(order), np.arange(5000))
     assert cells.pointer[0] == 0
     assert cells.pointer[-1] == 5000
-    own = np.repeat(np.arange(len(cells.centres)), np.diff(cells.pointer))
-    distance = ((points[order][:, None, :] - cells.centres[None]) ** 2).sum(axis=2)  # (n, cells)
+    own = np.repeat(np.arange(len(cells.centroids)), np.diff(cells.pointer))
+    distance = ((points[order][:, None, :] - cells.centroids[None]) ** 2).sum(axis=2)  # (n, cells)
     assert (distance[np.arange(5000), own] <= distance.min(axis=1) + 1e-5).all()
 
 
 def test_few_points_are_not_parted():
-    cells, order = build_cells(scattered(module.FEWEST - 1), 1)
+    cells, order = build_cells(scattered(module.MIN_POINTS_FOR_CELLS - 1), 1)
     assert cells is None
-    assert np.array_equal(order, np.arange(module.FEWEST - 1))
+    assert np.array_equal(order, np.arange(module.MIN_POINTS_FOR_CELLS - 1))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("euclidean", [False, True])
-def test_looking_into_all_cells_is_exact(threads, euclidean, monkeypatch):
-    monkeypatch.setattr(module, "PROBES", 10**6)
+def test_looking_into_all_cells_is_exact(threads, euclidean):
     points, queries = scattered(3000), scattered(40, seed=1)
     points *= np.random.default_rng(2).uniform(0.5, 2, (3000, 1)).astype(np.float32) if euclidean else 1
     cells, order = build_cells(points, 1)
     offset = (points**2).sum(axis=1) / 2 if euclidean else None
     wanted, cosines = nearest(queries, points, 20, 1, offset=offset)
     moved = None if offset is None else offset[order]
-    ids, found = cells.nearest(queries, points[order], 20, threads, offset=moved)
+    ids, found = replace(cells, nprobe=10**6).nearest(queries, points[order], 20, threads, offset=moved)
     np.testing.assert_allclose(found, cosines, atol=1e-5)
     assert (order[ids] == wanted).mean() > 0.99  # products are summed in another order: equals may change places
 
@@ -155,8 +156,7 @@ def test_large_cells_are_searched_for_fewer_queries_at_once(monkeypatch):
     wanted, how_near = cells.nearest(queries, points[order], 10, 1)
     at_once, search = [], cell_kernels.cells_top
     monkeypatch.setattr(cell_kernels, "cells_top", lambda rows, *rest: (at_once.append(len(rows)), search(rows, *rest)))
-    monkeypatch.setattr(module, "PRODUCTS", 20_000)
-    ids, near = cells.nearest(queries, points[order], 10, 1)
+    ids, near = cells.nearest(queries, points[order], 10, 1, max_products=20_000)
     assert 1 <= max(at_once) <= 20_000 / (8 * np.diff(cells.pointer).mean())
     assert sum(at_once) == 200
     np.testing.assert_allclose(near, how_near, atol=1e-6)
@@ -169,7 +169,7 @@ def test_a_few_cells_have_nearly_all_neighbours():
     wanted, _ = nearest(queries, points, 40, 1)
     ids, _ = cells.nearest(queries, points[order], 40, 1)
     shared = [len(set(order[one]) & set(other)) / 40 for one, other in zip(ids, wanted, strict=True)]
-    looked_at = module.PROBES * np.diff(cells.pointer).mean() / 20_000
+    looked_at = module.NPROBE * np.diff(cells.pointer).mean() / 20_000
     assert looked_at < 0.1
     assert np.mean(shared) > 0.95
 
@@ -177,11 +177,11 @@ def test_a_few_cells_have_nearly_all_neighbours():
 def test_new_points_go_to_the_end_of_their_cells():
     points, more = scattered(3000), scattered(50, seed=3)
     cells, order = build_cells(points, 1)
-    places, grown = cells.places(more, 1)
+    places, grown = cells.insertion_points(more, 1)
     everything = np.insert(points[order], places, more, axis=0)
-    assert np.array_equal(grown.centres, cells.centres)
-    own = np.repeat(np.arange(len(cells.centres)), np.diff(grown.pointer))
-    distance = ((everything[:, None, :] - cells.centres[None]) ** 2).sum(axis=2)
+    assert np.array_equal(grown.centroids, cells.centroids)
+    own = np.repeat(np.arange(len(cells.centroids)), np.diff(grown.pointer))
+    distance = ((everything[:, None, :] - cells.centroids[None]) ** 2).sum(axis=2)
     assert (distance[np.arange(3050), own] <= distance.min(axis=1) + 1e-5).all()
     _, near = grown.nearest(more, everything, 1, 1)
     np.testing.assert_allclose(near[:, 0], 1, atol=1e-5)
@@ -196,7 +196,7 @@ def test_where_few_are_found_all_are_looked_at():
     assert (order[ids] == wanted).mean() > 0.99
     stays = np.zeros(3000, bool)
     stays[::50] = True
-    left, fewer = points[order][stays], cells.fewer(stays)
+    left, fewer = points[order][stays], cells.keep(stays)
     ids, _ = fewer.nearest(queries, left, 60, 1)
     assert (np.sort(ids, axis=1) == np.arange(60)).all()
 
@@ -216,13 +216,13 @@ def test_points_that_are_all_alike_take_no_cells_from_the_others(share):
 def test_no_centre_is_the_place_of_a_single_point():
     points = np.concatenate([scattered(2500), 5 * np.eye(8, dtype=np.float32)])  # eight that are far from all
     cells, _ = build_cells(points, 1)
-    distance = ((points[:, None, :] - cells.centres[None]) ** 2).sum(axis=2)
+    distance = ((points[:, None, :] - cells.centroids[None]) ** 2).sum(axis=2)
     assert distance[-8:].min() > 1
 
 
 def test_all_points_the_same():
     cells, order = build_cells(np.ones((2500, 4), np.float32), 1)
-    assert len(cells.centres) == 1
+    assert len(cells.centroids) == 1
     ids, _ = cells.nearest(np.ones((3, 4), np.float32), np.ones((2500, 4), np.float32), 5, 1)
     assert order[ids].tolist() == [[0, 1, 2, 3, 4]] * 3
 
@@ -231,31 +231,36 @@ def test_fewer_points_keep_their_cells():
     points = scattered(3000)
     cells, _ = build_cells(points, 1)
     stays = np.random.default_rng(0).random(3000) < 0.7
-    fewer = cells.fewer(stays)
-    before = np.repeat(np.arange(len(cells.centres)), np.diff(cells.pointer))
-    after = np.repeat(np.arange(len(cells.centres)), np.diff(fewer.pointer))
+    fewer = cells.keep(stays)
+    before = np.repeat(np.arange(len(cells.centroids)), np.diff(cells.pointer))
+    after = np.repeat(np.arange(len(cells.centroids)), np.diff(fewer.pointer))
     assert np.array_equal(before[stays], after)
 
 
 # ---- in a model
 
 
-@pytest.fixture
-def fewest(monkeypatch):
-    """Let the problem's few hundred points be parted too."""
-    monkeypatch.setattr(module, "FEWEST", 50)
-
-
 def trained(**changes) -> X1Model:
+    """Return a model of the problem whose few hundred points are parted too, where it searches in cells."""
     data = problem()
-    return X1Classifier(**{**SMALL, "vote_search": "cells", "feature_share": 0.0, **changes}).fit(data.X, data.Y).model_
+    settings_ = {**SMALL, "vote_search": "cells", "feature_share": 0.0, **changes}
+    model = X1Classifier(**settings_).fit(data.X, data.Y).model_
+    return model if settings_["vote_search"] == "exact" else in_cells(model)
+
+
+def in_cells(model: X1Model, **changes: int) -> X1Model:
+    """Return the model with the points of its clusters in cells, however few they are."""
+    learners = [learner.with_cells(1, min_points=50) for learner in model.learners]
+    for learner in learners:
+        learner.clusters = [replace(cluster, cells=replace(cluster.cells, **changes)) for cluster in learner.clusters]
+    return replace(model, learners=learners)
 
 
 @pytest.mark.parametrize("distance", ["cosine", "euclidean"])
-def test_a_model_that_looks_into_all_cells_answers_as_without(fewest, monkeypatch, distance):
-    monkeypatch.setattr(module, "PROBES", 10**6)
+def test_a_model_that_looks_into_all_cells_answers_as_without(distance):
     data = problem()
-    with_cells, without = trained(vote_distance=distance), trained(vote_distance=distance, vote_search="exact")
+    with_cells = in_cells(trained(vote_distance=distance), nprobe=10**6)
+    without = trained(vote_distance=distance, vote_search="exact")
     assert with_cells.learners[0].clusters[0].cells is not None
     assert without.learners[0].clusters[0].cells is None
     labels, scores = with_cells.predict_topk(data.X_new, 5)
@@ -264,7 +269,7 @@ def test_a_model_that_looks_into_all_cells_answers_as_without(fewest, monkeypatc
     assert (labels == expected).mean() > 0.98
 
 
-def test_one_point_is_answered_as_a_batch(fewest):
+def test_one_point_is_answered_as_a_batch():
     model, data = trained(), problem()
     labels, scores = model.predict_topk(data.X_new[:20], 5)
     for row in range(20):
@@ -273,7 +278,7 @@ def test_one_point_is_answered_as_a_batch(fewest):
         assert one[0].tolist() == labels[row].tolist()
 
 
-def test_saved_and_loaded_it_answers_the_same(fewest, tmp_path):
+def test_saved_and_loaded_it_answers_the_same(tmp_path):
     model, data = trained(), problem()
     store.save(model, tmp_path / "model")
     loaded = store.load(tmp_path / "model").model
@@ -281,7 +286,7 @@ def test_saved_and_loaded_it_answers_the_same(fewest, tmp_path):
     assert np.array_equal(model.predict_topk(data.X_new, 5)[0], loaded.predict_topk(data.X_new, 5)[0])
 
 
-def test_added_points_vote_and_forgotten_ones_do_not(fewest):
+def test_added_points_vote_and_forgotten_ones_do_not():
     data = problem()
     model = trained(vote_neighbours=1)
     n = model.n_points
@@ -297,7 +302,7 @@ def test_added_points_vote_and_forgotten_ones_do_not(fewest):
 
 
 @pytest.mark.parametrize("changes", [{}, {"refine": True, "feature_share": 0.3}], ids=["votes", "refined"])
-def test_when_points_came_does_not_matter(fewest, changes):
+def test_when_points_came_does_not_matter(changes):
     data = problem()
     model = trained(**changes)
     rows, labels = normalise(as_rows(data.X_new[:60])), data.Y[:60]
@@ -313,9 +318,10 @@ def test_when_points_came_does_not_matter(fewest, changes):
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
 
 
-def test_an_exact_search_may_be_asked_for_after_training(fewest):
+def test_an_exact_search_may_be_asked_for_after_training():
     data = problem()
     classifier = X1Classifier(**{**SMALL, "vote_search": "cells", "feature_share": 0.0}).fit(data.X, data.Y)
+    classifier.model_ = in_cells(classifier.model_)
     without = trained(vote_search="exact").predict_topk(data.X_new, 5)
     found = classifier.set_params(vote_search="exact").predict_topk(data.X_new, 5)
     np.testing.assert_allclose(found[1], without[1], atol=1e-6)
@@ -337,7 +343,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damaged_cells_are_refused(fewest, damage):
+def test_damaged_cells_are_refused(damage):
     name, change = DAMAGE[damage]
     settings_, parts = copy.deepcopy(trained().to_state())
     parts["learner-000"][name] = change(parts["learner-000"][name])
@@ -346,9 +352,10 @@ def test_damaged_cells_are_refused(fewest, damage):
 
 
 @pytest.mark.parametrize("changes", [{}, {"refine": True, "feature_share": 0.3, "feature_search": "near"}])
-def test_the_same_whatever_the_number_of_jobs(fewest, changes):
-    options = {"n_learners": 2, "n_clusters": 2, **changes}
-    one, two = (trained(n_jobs=jobs, **options) for jobs in (1, 2))
+def test_the_same_whatever_the_number_of_jobs(changes):
+    data = synthetic.make(4500, 150, 40, 12, 2)  # enough for cells
+    options = {**SMALL, "vote_search": "cells", "feature_share": 0.0, "n_learners": 2, "n_clusters": 2, **changes}
+    one, two = (X1Classifier(**{**options, "n_jobs": jobs}).fit(data.X, data.Y).model_ for jobs in (1, 2))
     assert any(cluster.cells is not None for learner in one.learners for cluster in learner.clusters)
     found, again = one.to_state()[1], two.to_state()[1]
     assert found.keys() == again.keys()

@@ -10,9 +10,8 @@ from scipy.sparse import csr_matrix
 
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, random_csr, random_labels, ranges, seeds
 from neartag.data.synthetic import make
-from neartag.linalg import topk_kernels as search_kernels
-from neartag.search import cell_kernels, vote_kernels
-from neartag.search import inverted_index_kernels as list_kernels
+from neartag.linalg import product_kernels
+from neartag.search import cell_kernels, inverted_index_kernels, topk_kernels, vote_kernels
 
 
 @given(ranges(), st.integers(0, 9), st.integers(1, 12), st.booleans(), seeds)
@@ -23,7 +22,7 @@ def test_row_top(rows, columns, wanted, ties, seed):
     table = random.choice([-np.inf, -1, 0, 0.5, 1], (n, columns)) if ties else random.standard_normal((n, columns))
     table = table.astype(np.float32)
     ids, values = np.full((n, wanted), -7, np.int32), np.full((n, wanted), UNTOUCHED, np.float32)
-    search_kernels.row_top(*frozen(table), 0, ids, values, start, stop)
+    topk_kernels.row_top(*frozen(table), 0, ids, values, start, stop)
     for row in range(start, stop):
         order = np.argsort(-table[row], kind="stable")[:wanted]  # ties to the lower column
         assert ids[row].tolist() == [*order, *[-1] * (wanted - len(order))]
@@ -54,9 +53,9 @@ def test_vote_top(rows, n_labels, n_voters, wanted, ties, seed):
     weights = random.choice([0.0, 0.25, 0.5], (m, n_voters)) if ties else random.random((m, n_voters))
     frequency = random.integers(0, 3, n_labels)  # equal ones too, so that the id decides
     ids, scores = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED)
-    arguments = (*parts(labels)[:2], *frozen(voters, weights, frequency))
+    arguments = parts(labels), frozen(voters, weights), *frozen(frequency)
     sums, touched = np.zeros(n_labels), np.empty(n_labels, np.int32)
-    vote_kernels.vote_top(*arguments, sums, touched, ids, scores, start, stop)
+    vote_kernels.vote_top(*arguments, (sums, touched), ids, scores, start, stop)
     assert not sums.any(), "left as it was found"
     for row in range(start, stop):
         best, sums = brute_vote(labels, voters[row], weights[row], frequency, wanted)
@@ -66,11 +65,31 @@ def test_vote_top(rows, n_labels, n_voters, wanted, ties, seed):
     assert (outside(scores, start, stop) == UNTOUCHED).all()
 
 
-def sparse_top(Q, P, skip, candidates, ids, values, start, stop):
+@given(ranges(), st.integers(1, 9), st.integers(0, 6), st.integers(1, 5), seeds)
+@settings(max_examples=100)
+def test_label_shares(rows, n_labels, n_voters, k, seed):
+    m, start, stop = rows
+    random = np.random.default_rng(seed)
+    labels = random_labels(random, 8, n_labels)
+    voters, weights = random.integers(-1, 8, (m, n_voters)).astype(np.int32), random.random((m, n_voters))
+    asked = random.integers(-1, n_labels, (m, k)).astype(np.int32)
+    out, sums = np.full((m, k), UNTOUCHED), np.zeros(n_labels)
+    vote_kernels.label_shares(parts(labels), frozen(voters, weights), *frozen(asked), sums, out, start, stop)
+    assert not sums.any(), "left as it was found"
+    for row in range(start, stop):
+        best, scores = brute_vote(labels, voters[row], weights[row], np.zeros(n_labels), n_labels)
+        share_of = dict(zip(best, scores, strict=True))
+        wanted = [share_of.get(int(label), 0.0) if label >= 0 else 0.0 for label in asked[row]]
+        assert out[row].tolist() == wanted  # the same sums in the same order: equal to the last bit
+    assert (outside(out, start, stop) == UNTOUCHED).all()
+
+
+def sparse_top(Q, P, prune, rescored, ids, values, start, stop):
     n, d = P.shape
     score, touched, query = np.zeros(n, np.float32), np.empty(n, np.int32), np.zeros(d, np.float32)
-    matrices = *parts(Q), *parts(csr_matrix(P.T.tocsr())), *parts(P)
-    list_kernels.sparse_top(*matrices, skip, candidates, score, touched, query, ids, values, start, stop)
+    matrices = parts(Q), parts(csr_matrix(P.T.tocsr())), parts(P)
+    scratch = score, touched, query
+    inverted_index_kernels.sparse_top(*matrices, prune, rescored, scratch, ids, values, start, stop)
     assert not score.any(), "left as they were found"
     assert not query.any(), "left as they were found"
 
@@ -107,7 +126,7 @@ def test_sparse_top(rows, width, n, wanted, ties, seed):
 
 @given(ranges(), st.integers(1, 6), st.integers(1, 12), st.integers(1, 9), st.integers(0, 8), seeds)
 @settings(max_examples=150)
-def test_listed_top(rows, width, n, wanted, many, seed):
+def test_restricted_top(rows, width, n, wanted, many, seed):
     m, start, stop = rows
     random = np.random.default_rng(seed)
     Q, P = random_csr(random, m, width), random_csr(random, n, width)
@@ -115,7 +134,7 @@ def test_listed_top(rows, width, n, wanted, many, seed):
     listed = np.maximum(listed, -1).astype(np.int32)
     ids, values = np.full((m, wanted), -7, np.int32), np.full((m, wanted), UNTOUCHED, np.float32)
     query = np.zeros(width, np.float32)
-    list_kernels.listed_top(*parts(Q), *parts(P), *frozen(listed), query, ids, values, start, stop)
+    inverted_index_kernels.restricted_top(parts(Q), parts(P), *frozen(listed), query, ids, values, start, stop)
     assert not query.any(), "left as it was found"
     table = (Q @ P.T).toarray()
     for row in range(start, stop):
@@ -135,11 +154,11 @@ def test_row_top_goes_on_where_it_was(rows, columns, wanted, cut, ties, seed):
     random = np.random.default_rng(seed)
     table = (random.integers(0, 9, (n, columns)) if ties else random.standard_normal((n, columns))).astype(np.float32)
     whole = np.empty((n, wanted), np.int32), np.empty((n, wanted), np.float32)
-    search_kernels.row_top(*frozen(table), 0, *whole, start, stop)
+    topk_kernels.row_top(*frozen(table), 0, *whole, start, stop)
     piecewise = np.empty((n, wanted), np.int32), np.empty((n, wanted), np.float32)
     for first in range(0, columns, cut):
         (piece,) = frozen(np.ascontiguousarray(table[:, first : first + cut]))
-        search_kernels.row_top(piece, first, *piecewise, start, stop)
+        topk_kernels.row_top(piece, first, *piecewise, start, stop)
     for one, other in zip(whole, piecewise, strict=True):
         assert (one[start:stop] == other[start:stop]).all()
     for row in range(start, stop):
@@ -152,10 +171,10 @@ def test_what_is_left_out_of_the_first_look_hardly_changes_who_is_found():
     rows = make(3100, 4000, 200, 60, 3).X
     P, Q = rows[:3000], rows[3000:]
     found = {}
-    for skip in (0.0, 0.3):
+    for prune in (0.0, 0.3):
         ids, values = np.empty((100, 10), np.int32), np.empty((100, 10), np.float32)
-        sparse_top(Q, P, skip, 40, ids, values, 0, 100)
-        found[skip] = ids
+        sparse_top(Q, P, prune, 40, ids, values, 0, 100)
+        found[prune] = ids
         exact = np.take_along_axis((Q @ P.T).toarray(), ids.astype(np.int64), axis=1)
         np.testing.assert_allclose(values, exact, rtol=1e-5)  # in full, whatever was left out at first
         assert (np.diff(values, axis=1) <= 0).all()
@@ -163,15 +182,15 @@ def test_what_is_left_out_of_the_first_look_hardly_changes_who_is_found():
     assert 0.97 < same < 1, "not exact, so something was left out, but nearly"
 
 
-def test_embed_row_and_dense_times_vector():
+def test_row_times_dense_and_dense_times_vector():
     random = np.random.default_rng(0)
     S = random_csr(random, 5, 12)
     weights, out = random.standard_normal((12, 7)).astype(np.float32), np.empty(7, np.float32)
     for row in range(5):
-        search_kernels.embed_row(parts(S), row, *frozen(weights), out)
+        product_kernels.row_times_dense(parts(S), row, *frozen(weights), out)
         np.testing.assert_allclose(out, (S @ weights)[row], rtol=0, atol=1e-6)
     products = np.full(12, UNTOUCHED, np.float32)
-    search_kernels.dense_times_vector(weights, *frozen(out.copy()), products, 2, 9)
+    product_kernels.dense_times_vector(weights, *frozen(out.copy()), products, 2, 9)
     np.testing.assert_allclose(products[2:9], (weights @ out)[2:9], rtol=0, atol=1e-5)
     assert (outside(products, 2, 9) == UNTOUCHED).all()
 
@@ -179,14 +198,15 @@ def test_embed_row_and_dense_times_vector():
 @pytest.mark.parametrize(
     "kernel",
     [
-        search_kernels.row_top,
-        search_kernels.embed_row,
-        search_kernels.dense_times_vector,
+        topk_kernels.row_top,
+        product_kernels.row_times_dense,
+        product_kernels.dense_times_vector,
         cell_kernels.cell_top,
         cell_kernels.cells_top,
-        list_kernels.sparse_top,
-        list_kernels.listed_top,
+        inverted_index_kernels.sparse_top,
+        inverted_index_kernels.restricted_top,
         vote_kernels.vote_top,
+        vote_kernels.label_shares,
     ],
     ids=lambda kernel: kernel.py_func.__name__,
 )

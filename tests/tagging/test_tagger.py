@@ -243,8 +243,8 @@ def test_what_is_no_encoder_is_refused():
 
 def test_refine_is_a_setting_of_the_classifier(corpus):
     few = [part[:300] for part in corpus]
-    assert TextTagger(refine=True).fit(*few).stored.model.refinement is not None
-    assert TextTagger(refine=False).fit(*few).stored.model.refinement is None
+    assert TextTagger(refine=True).fit(*few).stored.model.reranker is not None
+    assert TextTagger(refine=False).fit(*few).stored.model.reranker is None
     with pytest.raises(ParameterError, match=r"X1Classifier\(refine"):
         TextTagger(classifier=X1Classifier(), refine=True)
 
@@ -290,7 +290,7 @@ def test_the_words_that_a_ranker_weighed_add_up_to_its_margin(refined, corpus):
     signs = set()
     for reason in refined.explain(text, 10, words=1000):
         label = refined.labels.index(reason.label)
-        rankers = model.refinement.rankers
+        rankers = model.reranker.rankers
         (margin,) = rankers.margins(row, np.array([[label]], np.int32), 1)[0]
         assert sum(weight for _, weight in reason.words) + rankers.bias[label] == pytest.approx(margin, abs=1e-4)
         assert {word for word, _ in reason.words} <= set(text.lower().split())

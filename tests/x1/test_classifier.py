@@ -323,7 +323,7 @@ def test_a_row_without_features_gets_the_most_frequent_labels():
 def test_the_feature_index_is_brute_force(thin_index, thin_queries, threads):
     data = problem()
     X, X_new = normalise(as_rows(data.X)), normalise(as_rows(data.X_new))
-    index = FeatureIndex.of(X if thin_index else X.toarray())
+    index = FeatureIndex.from_rows(X if thin_index else X.toarray())
     ids, cosines = index.find(X_new if thin_queries else X_new.toarray(), 12, threads)
     exact = (X_new.toarray().astype(np.float64) @ X.toarray().T.astype(np.float64)).round(6)
     assert ids.shape == cosines.shape == (80, 12)

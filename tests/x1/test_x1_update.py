@@ -47,7 +47,7 @@ def of_points(model: X1Model, X, Y: csr_matrix, routes=None) -> X1Model:
             points = normalise(np.ascontiguousarray(known @ cluster.weights))
             clusters.append(replace(cluster, members=members, points=points))
         learners.append(Learner(learner.centroids, clusters))
-    index = None if model.index is None else FeatureIndex.of(rows)
+    index = None if model.index is None else FeatureIndex.from_rows(rows)
     return X1Model(model.settings, model.n_features, csr_matrix(Y), learners, index)
 
 

@@ -1,4 +1,4 @@
-"""Points that fit a model: rows of its features, labels under its ids, whatever kind of DATA they come from.
+"""DATA as rows: to train on, or with the features and labels of a model.
 
 Heavy imports stand inside the functions: `neartag --help` reads this file.
 """
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neartag.cli.sources import Reading, read
+from neartag.cli.sources import Reading, read_data
 from neartag.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ _XMC_HEADER = re.compile(rb"\s*[0-9]+[ \t]+[0-9]+[ \t]+[0-9]+\s*")
 
 
 class Training(NamedTuple):
-    """What is to be learned from: rows and labels and, of documents, what made rows of them and their texts."""
+    """What to learn from: rows and labels; for documents also the fitted encoder, and the texts if they are kept."""
 
     dataset: Dataset
-    features: Any = None
+    encoder: Any = None
     texts: Any = None
 
 
@@ -37,86 +37,89 @@ def load_training(
     data: str,
     memory: int | None = None,
     reading: Reading | None = None,
-    features: Any = None,
+    encoder: Any = None,
     *,
     keep_texts: bool = False,
 ) -> Training:
-    """Return the points to train on; of a data set, its train part. Features, tf-idf by default, are fitted to texts.
+    """Return the points to train on; of a data set, its train part.
 
-    Rows that would take a good part of the memory allowed, in bytes (None: of what there is), are mapped from files.
+    The encoder (None: the default one for these documents) is fitted to documents. Rows that would take a good part of
+    `memory`, in bytes (None: of the computer's), are mapped from files.
     """
     from neartag.data import mapped
     from neartag.data.dataset import Dataset
 
     with mapped.memory_limit(memory):
-        found = read(data, "train", reading)
-        if isinstance(found, Dataset):
-            return Training(found)
-        from neartag.encoders.tfidf import TfidfFeatures
+        points = read_data(data, "train", reading)
+        if isinstance(points, Dataset):
+            return Training(points)
+        from neartag.encoders.registry import DEFAULTS, ENCODERS
         from neartag.tagging.corpus import build_corpus
 
-        features = TfidfFeatures() if features is None else features
-        corpus = build_corpus(found, features, keep_texts=keep_texts)
+        if encoder is None:
+            encoder = ENCODERS.get(DEFAULTS[(reading or Reading()).part])()
+        corpus = build_corpus(points, encoder, keep_texts=keep_texts)
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
-    return Training(rows, features, corpus.texts)
+    return Training(rows, encoder, corpus.texts)
 
 
 def load_points(
     data: str, part: str, stored: StoredModel, reading: Reading | None = None
 ) -> tuple[csr_matrix, csr_matrix]:
-    """Return feature rows and label rows; labels that the model does not know stand after its own."""
+    """Return feature rows (n, d) and label rows; labels that the model does not know come after its own."""
     from neartag.data.dataset import Dataset
 
-    found = read(data, part, reading)
+    points = read_data(data, part, reading)
     known = stored.label_names
-    if not isinstance(found, Dataset):
+    if not isinstance(points, Dataset):
         from neartag.tagging.corpus import encode_corpus
 
-        corpus = encode_corpus(found, _features(stored, data))
-        return corpus.X, _under_known(corpus.Y, corpus.label_names or [], known or [])
-    X = _columns(found.X, stored.model.n_features, "features", data)
-    if found.label_names is None or known is None or found.label_names == known:
-        return X, _columns(found.Y, stored.model.n_labels, "labels", data)
-    return X, _under_known(found.Y, found.label_names, known)
+        corpus = encode_corpus(points, _encoder_of(stored, data))
+        return corpus.X, _align_labels(corpus.Y, corpus.label_names or [], known or [])
+    X = _fit_columns(points.X, stored.model.n_features, "features", data)
+    if points.label_names is None or known is None or points.label_names == known:
+        return X, _fit_columns(points.Y, stored.model.n_labels, "labels", data)
+    return X, _align_labels(points.Y, points.label_names, known)
 
 
 def load_rows(
     data: str, stored: StoredModel, reading: Reading | None = None, *, plain_text: bool = False
 ) -> csr_matrix:
-    """Return feature rows to predict for; labels, if there are any, are not looked at.
+    """Return feature rows (n, d) to predict for; labels, if there are any, are ignored.
 
-    Standard input and, with `plain_text`, files are lines of text, or of JSON objects with a text; standard input for
-    a model that was not trained on texts is lines in the XMC format, with or without its header.
+    Standard input has lines of text, or of JSON objects with a text, and so has a file with `plain_text`. For a model
+    that was not trained on documents, standard input has lines in the XMC format, with or without its header.
     """
     from neartag.data.dataset import Dataset
 
     if plain_text or (data == STDIN and stored.features is not None):
         content = sys.stdin.buffer.read() if data == STDIN else Path(data).read_bytes()
         lines = [line.removesuffix(b"\r").decode(errors="replace") for line in content.split(b"\n")]
-        return _features(stored, data).transform([_text_of(line) for line in lines[: -1 if not lines[-1] else None]])
+        texts = [_extract_text(line) for line in lines[: -1 if not lines[-1] else None]]
+        return _encoder_of(stored, data).transform(texts)
     if data == STDIN:
         return _read_xmc_lines(sys.stdin.buffer.read(), stored)
-    found = read(data, "test", reading, labelled=False)
-    if isinstance(found, Dataset):
-        return _columns(found.X, stored.model.n_features, "features", data)
+    points = read_data(data, "test", reading, labelled=False)
+    if isinstance(points, Dataset):
+        return _fit_columns(points.X, stored.model.n_features, "features", data)
     from neartag.tagging.corpus import encode_corpus
 
-    return encode_corpus(found, _features(stored, data)).X
+    return encode_corpus(points, _encoder_of(stored, data)).X
 
 
-def _text_of(line: str) -> str:
-    """Return the text of a line, which may be a JSON object that has one: its labels must not be read as words."""
+def _extract_text(line: str) -> str:
+    """Return the text of a line, which may be a JSON object with a text: its labels must not be read as words."""
     if not line.lstrip().startswith("{"):
         return line
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except ValueError:
         return line
-    text = found.get("text") if isinstance(found, dict) else None
+    text = value.get("text") if isinstance(value, dict) else None
     return text if isinstance(text, str) else line
 
 
-def _features(stored: StoredModel, data: str) -> Any:
+def _encoder_of(stored: StoredModel, data: str) -> Any:
     if stored.features is None:
         raise DataError(f"{data} holds texts, but the model was not trained on texts: give it rows of features")
     return stored.features
@@ -134,16 +137,16 @@ def _read_xmc_lines(content: bytes, stored: StoredModel) -> csr_matrix:
         path = Path(folder) / "stdin.txt"
         path.write_bytes(content)
         try:
-            return _columns(read_xmc(path).X, n_features, "features", "standard input")
+            return _fit_columns(read_xmc(path).X, n_features, "features", "standard input")
         except DataError as error:
-            # The person knows neither of the file nor of the header before the first line.
+            # The person knows nothing of the file, nor of the header that was added before the first line.
             place = re.escape(str(path)) + r":(\d+)"
-            text = re.sub(place, lambda found: f"standard input, line {int(found[1]) - added}", str(error))
+            text = re.sub(place, lambda match: f"standard input, line {int(match[1]) - added}", str(error))
             raise DataError(text) from None
 
 
-def _under_known(Y: csr_matrix, names: list[str], known: list[str]) -> csr_matrix:
-    """Return the label rows with the columns of the known names first, and of the others after them."""
+def _align_labels(Y: csr_matrix, names: list[str], known: list[str]) -> csr_matrix:
+    """Return the label rows with the columns of the known names first, and those of other names after them."""
     import numpy as np
     from scipy.sparse import csr_matrix
 
@@ -153,21 +156,20 @@ def _under_known(Y: csr_matrix, names: list[str], known: list[str]) -> csr_matri
     for place, name in enumerate(names):
         columns[place] = column_of.setdefault(name, width)
         width += columns[place] == width
-    moved = csr_matrix((Y.data, columns[Y.indices], Y.indptr), shape=(Y.shape[0], width))
-    moved.sum_duplicates()  # sorts too; two columns of one name become one
-    moved.data[:] = 1
-    return moved
+    aligned = csr_matrix((Y.data, columns[Y.indices], Y.indptr), shape=(Y.shape[0], width))
+    aligned.sum_duplicates()  # sorts too; two columns of one name become one
+    aligned.data[:] = 1
+    return aligned
 
 
-def _columns(matrix: csr_matrix, wanted: int, what: str, data: str) -> csr_matrix:
+def _fit_columns(matrix: csr_matrix, wanted: int, what: str, data: str) -> csr_matrix:
     """Return the matrix with the wanted number of columns, which JSON lines do not always say."""
-    from scipy.sparse import csr_matrix
-
     from neartag.data.files import split_ending
+    from neartag.linalg import csr
 
     count = matrix.shape[1]
     if count < wanted and split_ending(data)[1] == ".jsonl":
-        return csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], wanted))
+        return csr.widen(matrix, wanted)
     if count != wanted:
         raise DataError(
             f"{data} has {count} {what}, but the model was trained on {wanted}: is it of the same data set?"

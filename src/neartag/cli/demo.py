@@ -1,4 +1,4 @@
-"""`neartag demo`: X1 learns Debian's package tags, is measured, and tags sentences."""
+"""`neartag demo`: X1 learns Debian's package tags, its answers are measured, and it tags sentences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def demo(
         str | None, typer.Option(metavar="FOLDER", help=f"Folder to save the model in.  [default: {FOLDER}]")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A sixth of the packages: seconds, and worse results.")
+        bool,
+        typer.Option("--quick", help="Take a sixth of the packages: faster, and worse results."),
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in FOLDER.")] = False,
     as_json: AsJson = False,
@@ -47,10 +48,10 @@ def demo(
 ) -> None:
     """Learn the tags of Debian's packages, and tag sentences.
 
-    Packages and tags come with neartag. X1 is measured on packages it has not seen, beside the most frequent tags,
-    plain nearest neighbours and a linear ridge regression. Takes about a minute.
+    Packages and tags come with neartag. X1 is measured on packages that it has not seen, beside three simpler methods:
+    the most frequent tags, plain nearest neighbours and linear ridge regression. It takes about a minute.
     """
-    # Without --model the folder is the demo's own and may be replaced, so that the demo can be repeated.
+    # Without --model the folder is the demo's own and may be replaced: the demo can be repeated.
     folder = FOLDER if model is None else model
     check_target(Path(folder), overwrite or model is None)
 
@@ -91,6 +92,6 @@ def show(report: dict[str, Any]) -> None:
 
 
 def _own_name() -> str:
-    """Return how the command can be typed here: by its name, or by its path where that is not on the search path."""
+    """Return how to type the command here: its name, or its path where that is not on the search path."""
     called = Path(sys.argv[0])
     return os.path.relpath(called) if called.name == "neartag" and not shutil.which("neartag") else "neartag"

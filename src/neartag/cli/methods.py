@@ -85,7 +85,7 @@ def reflowed(text: str) -> list[str]:
         if line and not entry and (listed or not line.startswith(" ")):
             words.append(line.strip())
             continue
-        lines += output.wrapped(" ".join(words), hanging=len(listed.group()) if listed else 0)
+        lines += output.wrap(" ".join(words), hanging=len(listed.group()) if listed else 0)
         words = [line] if entry else []
         if not entry:
             lines.append(line)

@@ -1,4 +1,4 @@
-"""What is shown: results on standard output, as tables, plain text or JSON; messages and progress on standard error."""
+"""What commands print: results on standard output, as tables, text or JSON; messages and progress on standard error."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
 
     from neartag.core.progress import Progress
 
-# Names come from anyone's data, and a terminal obeys control characters; both ranges of them have commands.
+# Names come from anyone's data, and a terminal obeys control characters; these are the two ranges of them.
 _CODES = (*range(0x20), *range(0x7F, 0xA0))
 CONTROLS = {code: f"\\x{code:02x}" for code in _CODES} | {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in _CODES}
-_CLOSE_COLUMNS = 7
-_LONGEST_LINE = 100  # columns; longer lines of words are hard to read
-_EIGHTHS = " ▏▎▍▌▋▊▉"  # of a bar's last column
+_MAX_WIDE_COLUMNS = 7  # a table with more has less space between columns
+_MAX_LINE_COLUMNS = 100  # longer lines of text are hard to read
+_EIGHTHS = " ▏▎▍▌▋▊▉"  # of a column, for the end of a bar
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def message(text: str, *, quiet: bool = False) -> None:
-    """Tell the person something that is not part of the result."""
+    """Print something that is not part of the result."""
     if not quiet:
         print(text, file=sys.stderr, flush=True)
 
 
 def progress(quiet: bool) -> Progress:
-    """Return how progress is to be shown: a bar on a terminal, lines elsewhere, nothing where quiet."""
+    """Return how progress is shown: a bar on a terminal, lines elsewhere, nothing if quiet."""
     from neartag.core.progress import choose
 
     return choose("silent" if quiet else "auto")
 
 
 def show_json(value: Any) -> None:
-    """Print one value as one line of JSON."""
+    """Print a value as one line of JSON."""
     print(json_line(value, ascii_only=(sys.stdout.encoding or "").lower().replace("-", "") != "utf8"))
 
 
 def json_line(value: Any, *, ascii_only: bool = False) -> str:
-    """Return a value as one line of JSON; numbers of numpy's are written as Python's."""
-    import json  # here, since --help must not wait for it
+    """Return a value as one line of JSON; numbers of numpy are written as those of Python."""
+    import json  # here, because --help must not wait for it
 
     line = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=lambda number: number.item())
     return line.translate(_CONTROLS_IN_JSON)  # JSON itself asks for escapes only below 0x20
@@ -60,14 +60,14 @@ def show_table(
 ) -> None:
     """Print a table, drawn on a terminal and plainly aligned elsewhere; control characters are shown as escapes.
 
-    `words` are the places of the columns that hold words, the others holding numbers; `strong` is that of the row that
-    stands out, and `marked` are those (row, column) of single cells that do: by a star where there are no colours.
+    `words` are the columns of words; the others have numbers. `strong` is a row that stands out. `marked` are single
+    cells (row, column) that stand out; without colours they get a star.
     """
     console = terminal()
     title = visible(title)
     names, *lines = [[visible(cell) for cell in row] for row in (headings, *rows)]
     if console is None:
-        _show_plain([names, *(_starred(row, number, marked) for number, row in enumerate(lines))], title, words)
+        _show_plain([names, *(_add_stars(row, number, marked) for number, row in enumerate(lines))], title, words)
         return
     from rich import box
     from rich.table import Table
@@ -75,8 +75,8 @@ def show_table(
 
     if title:
         console.print(Text(title, style="bold"), soft_wrap=True)
-    # Many columns of numbers stand closer together: 80 places are all that many terminals have.
-    close = len(names) > _CLOSE_COLUMNS
+    # Many columns stand closer together: many terminals have only 80 characters per line.
+    close = len(names) > _MAX_WIDE_COLUMNS
     drawn = Table(box=box.SIMPLE_HEAD, header_style="dim", show_edge=False, pad_edge=False, collapse_padding=close)
     for number, name in enumerate(names):
         drawn.add_column(Text(name), justify="left" if number in words else "right", overflow="fold")
@@ -88,7 +88,7 @@ def show_table(
 
 
 def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
-    """Print names and what they stand for, the values under each other; control characters are shown as escapes."""
+    """Print names with their values, all values in one column; control characters are shown as escapes."""
     pairs = [(visible(name), visible(value)) for name, value in pairs]
     console = terminal()
     width = max((len(name) for name, _ in pairs), default=0)
@@ -101,22 +101,22 @@ def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
             console.print(Text.assemble((f"{name:<{width}}  ", "dim"), value), soft_wrap=True)
 
 
-def shortened(text: str, width: int = 0) -> str:
-    """Return a text as one line that fits the terminal, control characters as escapes."""
+def shorten(text: str, width: int = 0) -> str:
+    """Return a text as one line that fits the terminal, with control characters as escapes."""
     line = visible(" ".join(text.split()))
     room = width or max(40, shutil.get_terminal_size().columns - 8)
     return line if len(line) <= room else line[: room - 1] + "…"
 
 
 def show_list(entries: Iterable[tuple[str, Sequence[str]]], *, title: str = "") -> None:
-    """Print names, each with its paragraphs beside it, broken into lines that fit the terminal."""
+    """Print names, each with its paragraphs beside it, in lines that fit the terminal."""
     entries = [(visible(name), [visible(text) for text in texts]) for name, texts in entries]
     indent = max((len(name) for name, _ in entries), default=0) + 2
     console = terminal()
     if title:
         show_words(title, "bold")
     for name, texts in entries:
-        lines = [(line, "dim" if number else "") for number, text in enumerate(texts) for line in wrapped(text, indent)]
+        lines = [(line, "dim" if number else "") for number, text in enumerate(texts) for line in wrap(text, indent)]
         for number, (line, style) in enumerate(lines or [("", "")]):
             start = ("" if number else name).ljust(indent)
             if console is None:
@@ -128,28 +128,31 @@ def show_list(entries: Iterable[tuple[str, Sequence[str]]], *, title: str = "") 
 
 
 def show_words(text: str, style: str = "") -> None:
-    """Print a paragraph, broken into lines that fit the terminal, where it may have a style."""
+    """Print a paragraph in lines that fit the terminal; a terminal shows the style."""
     console = terminal()
-    for line in wrapped(visible(text)):
+    for line in wrap(visible(text)):
         if console is None:
             print(line)
         else:
             console.print(line, style=style or None, markup=False, soft_wrap=True)
 
 
-def wrapped(text: str, indent: int = 0, hanging: int = 0) -> list[str]:
-    """Return a paragraph's lines, which fit the terminal behind `indent` columns; all but the first begin `hanging`."""
-    width = max(20, min(columns(), _LONGEST_LINE) - indent)
+def wrap(text: str, indent: int = 0, hanging: int = 0) -> list[str]:
+    """Return the lines of a paragraph; they fit the terminal after `indent` columns.
+
+    All lines but the first begin with `hanging` blanks.
+    """
+    width = max(20, min(columns(), _MAX_LINE_COLUMNS) - indent)
     return textwrap.wrap(text, width, subsequent_indent=" " * hanging, break_on_hyphens=False, break_long_words=False)
 
 
 def show_bars(bars: Sequence[tuple[str, float]], *, title: str = "") -> None:
-    """Print a bar for each value, from 0 to the largest, as wide as the terminal allows, with the value behind it."""
+    """Print a bar for each value, from 0 to the largest, as wide as the terminal allows, and the value after it."""
     if title:
         show_words(title, "bold")
     names, values = [visible(name) for name, _ in bars], [max(0.0, value) for _, value in bars]
     indent, tail = max(map(len, names), default=0) + 2, 8
-    room = max(10, min(columns(), _LONGEST_LINE) - indent - tail)
+    room = max(10, min(columns(), _MAX_LINE_COLUMNS) - indent - tail)
     blocks = "█" if (sys.stdout.encoding or "").lower().replace("-", "") == "utf8" else "#"
     for name, value in zip(names, values, strict=True):
         eighths = round(8 * room * value / (max(values) or 1))
@@ -158,17 +161,17 @@ def show_bars(bars: Sequence[tuple[str, float]], *, title: str = "") -> None:
 
 
 def columns() -> int:
-    """Return how many columns the terminal has; 80 where there is none."""
+    """Return how many columns the terminal has; 80 if there is none."""
     return shutil.get_terminal_size().columns
 
 
 def visible(text: str) -> str:
-    """Return a text with its control characters as escapes, such as \\x1b, so that it cannot drive a terminal."""
+    """Return a text with its control characters as escapes, such as \\x1b, which a terminal does not obey."""
     return text.translate(CONTROLS)
 
 
 def terminal() -> Console | None:
-    """Return the console to draw on, or None where standard output is not a terminal."""
+    """Return the console to draw on, or None if standard output is not a terminal."""
     if not sys.stdout.isatty():
         return None
     from rich.console import Console
@@ -177,15 +180,15 @@ def terminal() -> Console | None:
 
 
 def human_bytes(count: float) -> str:
-    """Return a number of bytes as people say it, such as 12.3 MB."""
+    """Return a number of bytes for people, such as 12.3 MB."""
     unit = 0
     while count >= 1000 and unit < len(_UNITS) - 1:
         count, unit = count / 1000, unit + 1
     return f"{count:.0f} {_UNITS[unit]}" if unit == 0 else f"{count:.1f} {_UNITS[unit]}"
 
 
-def _starred(row: list[str], number: int, marked: Collection[tuple[int, int]]) -> list[str]:
-    """Return a row with a star behind the marked cells; others of a column that has one end where they would."""
+def _add_stars(row: list[str], number: int, marked: Collection[tuple[int, int]]) -> list[str]:
+    """Return a row with a star after its marked cells; other cells of such a column get a blank, to stay aligned."""
     starred = {column for _, column in marked}
     return [
         cell + ("*" if (number, column) in marked else " ") if column in starred else cell

@@ -27,12 +27,12 @@ def predict(
         typer.Argument(
             metavar="INPUT",
             help="Points as a data file, a folder, a data set's name (its test part), or - for standard input: "
-            "lines of text where the model was trained on texts, else XMC lines, the header optional.",
+            "lines of text if the model was trained on texts, otherwise XMC lines, with or without a header.",
         ),
     ],
     k: Annotated[int, typer.Option("-k", help="Labels for each point.")] = 5,
     scores: Annotated[bool, typer.Option("--scores", help="Write each label as LABEL:SCORE.")] = False,
-    text: Annotated[bool, typer.Option("--text", help="INPUT is plain text, a point a line.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="INPUT is plain text, one point per line.")] = False,
     target: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, whole or not at all.")
     ] = None,
@@ -44,12 +44,12 @@ def predict(
     *,
     reading: Reading,
 ) -> None:
-    r"""Write the best labels of each point, a line a point.
+    r"""Write the best labels of each point, one line per point.
 
-    The best label comes first. Labels are names, or ids where the model has no names, separated by tabs; with --scores
-    each is LABEL:SCORE, the score (from 0 to 1) being what follows the last colon. In a name, \\, \t, \n and \r stand
-    for a backslash, a tab and line breaks. A point that has nothing the model knows, such as a text of unknown words,
-    gets the most frequent labels, scored by how frequent they are. Labels in INPUT are ignored.
+    The best label comes first. Labels are names, or ids if the model has no names, separated by tabs. With --scores
+    each is LABEL:SCORE; the score (from 0 to 1) follows the last colon. In a name, \\, \t, \n and \r stand for a
+    backslash, a tab and line breaks. A point with nothing that the model knows, such as a text of unknown words, gets
+    the most frequent labels, scored by their frequency. Labels in INPUT are ignored.
     """
     from neartag.cli.data import load_rows
     from neartag.linalg.validation import check_count
@@ -57,9 +57,9 @@ def predict(
     from neartag.storage import store
 
     check_count("-k", k)
-    _refuse_own_files(target, source, model)
+    _check_output(target, source, model)
     progress = output.progress(quiet)
-    with _opened(target) as stream:  # first, so that a file that cannot be written is found out at once
+    with _open_output(target) as stream:  # first: a file that cannot be written is reported at once
         with progress.start(None, f"loading {model}"):
             stored = store.load(model)
         with progress.start(None, f"reading {source}"):
@@ -68,23 +68,23 @@ def predict(
         k = min(k, stored.model.n_labels)
         for labels, shares in predict_batches(stored.model, rows, k, jobs, progress):
             for ids, values in zip(labels.tolist(), shares.tolist(), strict=True):
-                found = [(label, share) for label, share in zip(ids, values, strict=True) if label >= 0]
-                line = _json(found, names) if as_json else _text(found, names, scores)
+                answer = [(label, share) for label, share in zip(ids, values, strict=True) if label >= 0]
+                line = _json_line(answer, names) if as_json else _text_line(answer, names, scores)
                 stream.write((line + "\n").encode("utf-8", "backslashreplace"))
 
 
-def _text(found: list[tuple[int, float]], names: list[str] | None, scores: bool) -> str:
-    cells = ((str(label) if names is None else names[label].translate(_ESCAPES), share) for label, share in found)
+def _text_line(answer: list[tuple[int, float]], names: list[str] | None, scores: bool) -> str:
+    cells = ((str(label) if names is None else names[label].translate(_ESCAPES), share) for label, share in answer)
     return "\t".join(f"{name}:{share:.4f}" if scores else name for name, share in cells)
 
 
-def _json(found: list[tuple[int, float]], names: list[str] | None) -> str:
-    labels = [label if names is None else names[label] for label, _ in found]
-    return output.json_line({"labels": labels, "scores": [share for _, share in found]})
+def _json_line(answer: list[tuple[int, float]], names: list[str] | None) -> str:
+    labels = [label if names is None else names[label] for label, _ in answer]
+    return output.json_line({"labels": labels, "scores": [share for _, share in answer]})
 
 
-def _refuse_own_files(target: str | None, source: str, model: str) -> None:
-    """Raise ParameterError where the output would destroy what it is made from."""
+def _check_output(target: str | None, source: str, model: str) -> None:
+    """Raise ParameterError where the output would replace a file that is read here."""
     if target is None or not Path(target).exists():
         return
     place = Path(target).resolve()
@@ -93,14 +93,14 @@ def _refuse_own_files(target: str | None, source: str, model: str) -> None:
 
 
 @contextmanager
-def _opened(target: str | None) -> Iterator[IO[bytes]]:
-    """Open what to write to: a file, replaced whole at the end, or standard output."""
+def _open_output(target: str | None) -> Iterator[IO[bytes]]:
+    """Open the output: a file, which is replaced whole at the end, or standard output."""
     if target is None:
         sys.stdout.flush()
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     elif Path(target).exists() and not os.path.isfile(target) and not os.path.isdir(target):
-        with open(target, "wb") as stream:  # a device or a pipe must not be replaced by a file
+        with open(target, "wb") as stream:  # a device or a pipe: it must not be replaced by a file
             yield stream
     else:
         from neartag.data.files import replacing

@@ -16,37 +16,37 @@ from neartag.core.parameters import parse_bytes
 def serve(
     model: Model,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this computer need another.")
+        str, typer.Option(help="Address to listen on. The default answers this computer only.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free.")] = 8000,
-    workers: Annotated[int, typer.Option(help="Processes that answer; each maps the same model.")] = 1,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0: any free one.")] = 8000,
+    workers: Annotated[int, typer.Option(help="How many processes answer; all map the same model.")] = 1,
     token_file: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Holds the token that allows adding and forgetting. Without it the variable NEARTAG_TOKEN is looked "
-            "at; without both nothing can be changed.",
+            help="File with the token that allows adding and forgetting. Without it, the variable NEARTAG_TOKEN "
+            "holds the token; without both, nothing can be changed.",
         ),
     ] = None,
     max_body: Annotated[str, typer.Option(metavar="SIZE", help="Largest request.")] = "1MB",
-    max_texts: Annotated[int, typer.Option(help="Most texts, documents or ids of a request.")] = 256,
+    max_texts: Annotated[int, typer.Option(help="Most texts, documents or ids in a request.")] = 256,
     max_characters: Annotated[int, typer.Option(help="Longest text.")] = 100_000,
-    max_seconds: Annotated[float, typer.Option(help="Time that a request may take.")] = 10.0,
-    max_waiting: Annotated[int, typer.Option(help="Most requests under way at once, for each worker.")] = 256,
+    max_seconds: Annotated[float, typer.Option(help="Seconds that a request may take.")] = 10.0,
+    max_waiting: Annotated[int, typer.Option(help="Most requests at once, for each worker.")] = 256,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A name by which the server may be called, such as that of a proxy's site; may be given several "
-            "times. Listening on this computer only, it answers to localhost; otherwise to any name.",
+            help="A host name that requests may use, such as that of a proxy's site; may be repeated. A server for "
+            "this computer only answers to localhost; any other server answers to any name.",
         ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Serve a model that was trained on texts, with a page to try it on.
 
-    It listens on this computer only, unless --host says otherwise. What it answers is described at /openapi.json; the
-    page is at /. SIGTERM and Ctrl+C end it once the requests under way are answered.
+    It listens on this computer only, unless --host says otherwise. The page is at /; /openapi.json describes all
+    requests. SIGTERM and Ctrl+C end it once the requests under way are answered.
     """
     if workers < 1:
         raise ParameterError(f"--workers must be at least 1, not {workers}")

@@ -42,15 +42,15 @@ _OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
         "vector_field",
         str | None,
         None,
-        typer.Option("--vector-field", metavar="NAME", help="Field of vectors of your own, used for the text."),
+        typer.Option("--vector-field", metavar="NAME", help="Field of your own vectors, used instead of texts."),
     ),
     (
         "vectors",
         str | None,
         None,
-        typer.Option("--vectors", metavar="FILE.npy", help="Vectors of the documents, a row each, used for the text."),
+        typer.Option("--vectors", metavar="FILE.npy", help="Your own vectors, a row per document, instead of texts."),
     ),
-    ("separator", str, ";", typer.Option("--separator", help="What stands between labels in a cell of a table.")),
+    ("separator", str, ";", typer.Option("--separator", help="What separates labels in a cell of a table.")),
     (
         "kind",
         str | None,
@@ -63,13 +63,13 @@ _OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
         "skip_bad",
         bool,
         False,
-        typer.Option("--skip-bad", help="Pass over bad lines and count them, instead of stopping."),
+        typer.Option("--skip-bad", help="Skip bad lines and count them, instead of stopping."),
     ),
 )
 
 
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with options for how documents are read; it gets them as its argument `reading`."""
+    """Return the command with options that say how to read documents; it gets them as its argument `reading`."""
     own = inspect.signature(command, eval_str=True)
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
@@ -92,7 +92,7 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass
 class Reading:
-    """How documents are to be read, as the options say."""
+    """How to read documents, as the options say."""
 
     text: str = "text"
     labels: list[str] | None = None
@@ -102,17 +102,17 @@ class Reading:
     separator: str = ";"
     kind: str | None = None
     skip_bad: bool = False
-    bad: BadLines | None = field(default=None, init=False)  # what was passed over, once something was read
+    bad: BadLines | None = field(default=None, init=False)  # what was skipped, once something was read
 
     def documents(self, path: Path, *, labelled: bool = True) -> Iterator[Document]:
-        """Return the documents of a file or folder, each read when it is asked for."""
+        """Return the documents of a file or folder, read one at a time."""
         from neartag.data.documents import BadLines, documents
 
         self.bad = BadLines() if self.skip_bad else None
-        found = documents(path, self.fields, labelled=labelled, bad=self.bad, kind=self.kind)
-        return found if self.vectors is None else self._with_vectors(found)
+        read = documents(path, self.fields, labelled=labelled, bad=self.bad, kind=self.kind)
+        return read if self.vectors is None else self._with_vectors(read)
 
-    def _with_vectors(self, found: Iterator[Document]) -> Iterator[Document]:
+    def _with_vectors(self, documents: Iterator[Document]) -> Iterator[Document]:
         """Yield the documents, each with its row of the file of vectors."""
         import numpy as np
 
@@ -125,7 +125,7 @@ class Reading:
         if self.skip_bad:
             raise DataError("--skip-bad and --vectors do not go together: which row is whose would be lost")
         count = 0
-        for document in found:
+        for document in documents:
             if count < len(rows):
                 yield document._replace(vector=np.asarray(rows[count], np.float32))
             count += 1
@@ -146,62 +146,62 @@ class Reading:
         return "text" if self.vector is None and self.vectors is None else "vector"
 
     @property
-    def named(self) -> bool:
-        """Whether the options leave no doubt that documents are meant."""
+    def means_documents(self) -> bool:
+        """Whether the options leave no doubt that DATA holds documents."""
         return self.kind is not None or self.text != "text" or bool(self.labels) or self.part != "text"
 
     @property
     def skipped(self) -> dict[str, Any]:
-        """How many lines were passed over and what the first few errors say; nothing where none was to be."""
+        """For a report: how many lines were skipped, and the first few errors; nothing without --skip-bad."""
         return {} if self.bad is None else {"skipped": self.bad.count, "skipped_because": self.bad.messages}
 
-    def say(self) -> None:
-        """Warn of what was passed over."""
+    def warn_skipped(self) -> None:
+        """Warn of bad lines that were skipped."""
         import warnings
 
         if self.bad is not None and self.bad.count:
             warnings.warn(
-                f"{self.bad.count} bad line{'s were' if self.bad.count > 1 else ' was'} passed over, the first: "
+                f"{self.bad.count} bad line{'s were' if self.bad.count > 1 else ' was'} skipped, the first: "
                 f"{self.bad.messages[0]}",
                 UserWarning,
                 stacklevel=2,
             )
 
 
-def read(
+def read_data(
     data: str, part: str, reading: Reading | None = None, *, labelled: bool = True
 ) -> Dataset | Iterator[Document]:
-    """Return the points that DATA stands for, as rows of features, or as documents to be read one by one.
+    """Return the points that DATA stands for: rows of features, or documents that are read one at a time.
 
-    `part` is the one wanted of a data set that has parts. Without `labelled`, documents need no labels.
+    `part` says which part of a data set to read. Without `labelled`, documents need no labels.
     """
     from neartag.data import registry
     from neartag.data.documents import holds_documents
 
     reading = reading or Reading()
     if data == EMBEDDED:
-        return _packages(part)
+        return _embedded_documents(part)
     path = Path(data)
     known = data in registry.names()
-    if path.exists() and not known and (reading.named or _is_documents(path, part, reading, holds_documents)):
+    if path.exists() and not known and (reading.means_documents or _is_documents(path, part, reading, holds_documents)):
         return reading.documents(path, labelled=labelled)
     if path.is_file() and not known:
         return registry.load(path, labelled=labelled)
-    folder = path if path.is_dir() and not known else _find(data)
+    folder = path if path.is_dir() and not known else _find_folder(data)
     if any(folder.glob(f"{part}.txt*")) or not any(folder.glob(f"{part}.jsonl*")):
         return registry.load(data, part)
     return reading.documents(registry.text_file(data, part), labelled=labelled)
 
 
 def _is_documents(path: Path, part: str, reading: Reading, holds_documents: Any) -> bool:
-    """Say whether a file or folder is documents, and not a data set with parts or rows of features."""
+    """Return whether a file or folder holds documents, not rows of features or a data set with parts."""
     if path.is_dir() and any(path.glob(f"{part}.*")):
         return False
     return bool(holds_documents(path, reading.fields))
 
 
-def _packages(part: str) -> Iterator[Document]:
-    """Yield the embedded corpus's packages as documents."""
+def _embedded_documents(part: str) -> Iterator[Document]:
+    """Yield the packages of the embedded corpus as documents."""
     from neartag.data import debian
     from neartag.data.documents import Document
 
@@ -210,8 +210,8 @@ def _packages(part: str) -> Iterator[Document]:
         yield Document(" ".join(words), tags, name, None, f"the package {name}")
 
 
-def _find(data: str) -> Path:
-    """Return the folder of a data set known by name, that of its texts where there is no other."""
+def _find_folder(data: str) -> Path:
+    """Return the folder of a data set known by name; the folder of its texts where it has no other."""
     from neartag.data import formats, registry
     from neartag.data.registry import dataset_facts
 

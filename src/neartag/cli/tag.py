@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from neartag.tagging.explain import Reason, Word
     from neartag.tagging.tagger import Tag
 
-Count = Annotated[int, typer.Option("-k", help="Labels at most.")]
+Count = Annotated[int, typer.Option("-k", help="At most so many labels.")]
 Threshold = Annotated[
     str | None,
     typer.Option(
         metavar="SCORE|f1|precision=P",
-        help="Only labels that score so much; f1 and precision=0.8: what gave that on held-out documents.",
+        help="Only labels of this score and above. f1: the score with the best F1 on held-out documents; "
+        "precision=0.8: the score that gave that precision.",
     ),
 ]
-# What is said of a label that no document voted for, by what brought it up.
-NOBODY = {
+# What `explain` prints for a label that no document voted for, by what brought the label up.
+WITHOUT_VOTERS = {
     "mean": "no document near has it: its documents, taken together, use words of the text",
     "frequency": "no document voted: it is one of the most frequent labels",
 }
@@ -33,21 +34,21 @@ Texts = Annotated[list[str], typer.Argument(metavar="TEXT…", help="The text, o
 def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, as_json: AsJson = False) -> None:
     """Print the labels of a text, best first, each with its score.
 
-    The score is the probability that the label is right, where the model is calibrated or refined, else its share of
-    the votes. With --json each text gets a line.
+    The score is the probability that the label is right, if the model is calibrated or refined; otherwise it is the
+    label's share of the votes. With --json, each text gets one line of JSON.
     """
     from neartag.tagging.tagger import TextTagger
 
-    wish = read_threshold(threshold)
+    min_score = read_threshold(threshold)
     tagger = TextTagger.load(model)
-    given = _texts(texts)
-    for number, (text, tags) in enumerate(zip(given, tagger.predict(given, k, wish), strict=True)):
+    given = _read_texts(texts)
+    for number, (text, tags) in enumerate(zip(given, tagger.predict(given, k, min_score), strict=True)):
         if as_json:
             print(output.json_line({"text": text, "labels": [each._asdict() for each in tags]}))
             continue
         if len(given) > 1:
-            print(("\n" if number else "") + output.shortened(text))
-        _show(tags)
+            print(("\n" if number else "") + output.shorten(text))
+        _show_tags(tags)
 
 
 def explain(
@@ -59,31 +60,31 @@ def explain(
 ) -> None:
     """Print the labels of a text and, for each, the documents that voted for it.
 
-    A document's share is its part of all votes; the words are those that it shares with the text, the weightiest first.
-    Of a refined model also the words that the label's ranker weighed: those with + speak for it, those with − against.
+    A document's share is its part of all votes. Its words are those that it shares with the text, the weightiest first.
+    A refined model also shows the words that the label's ranker weighed: + speaks for the label, − against it.
     """
     from neartag.tagging.tagger import TextTagger
 
     reasons = TextTagger.load(model).explain(text, k, voters)
     if as_json:
-        output.show_json({"text": text, "labels": [_plain(reason) for reason in reasons]})
+        output.show_json({"text": text, "labels": [_reason_as_json(reason) for reason in reasons]})
         return
     for number, reason in enumerate(reasons):
         print(("\n" if number else "") + f"{output.visible(reason.label)}  {100 * reason.score:.0f}%")
         if reason.words:
-            print(f"  the ranker weighed: {', '.join(map(_weighed, reason.words))}")
+            print(f"  the ranker weighed: {', '.join(map(_word_with_weight, reason.words))}")
         if not reason.voters:
-            print(f"  {NOBODY[reason.found]}")
+            print(f"  {WITHOUT_VOTERS[reason.found]}")
         for voter in reason.voters:
             words = ", ".join(output.visible(word.word) for word in voter.words) or "no word in common"
             print(f"  {100 * voter.share:4.1f}% of the votes  {output.visible(voter.id)}: {words}")
             if voter.text:
-                print(f"        {output.shortened(voter.text)}")
-            print(f"        labels: {output.shortened(', '.join(voter.labels))}")
+                print(f"        {output.shorten(voter.text)}")
+            print(f"        labels: {output.shorten(', '.join(voter.labels))}")
 
 
 def read_threshold(text: str | None) -> str | float | None:
-    """Return the threshold that an option's text means; what words mean the model's calibration says."""
+    """Return the threshold of an option's text: a number, or words that the model's calibration understands."""
     if text is None:
         return None
     try:
@@ -94,7 +95,7 @@ def read_threshold(text: str | None) -> str | float | None:
         return text
 
 
-def _texts(given: list[str]) -> list[str]:
+def _read_texts(given: list[str]) -> list[str]:
     import sys
 
     if given == ["-"]:
@@ -103,17 +104,17 @@ def _texts(given: list[str]) -> list[str]:
     return given
 
 
-def _show(tags: list[Tag]) -> None:
+def _show_tags(tags: list[Tag]) -> None:
     if not tags:
         print("  no label")
     for each in tags:
         print(f"  {100 * each.score:5.1f}%  {output.visible(each.label)}")
 
 
-def _weighed(word: Word) -> str:
+def _word_with_weight(word: Word) -> str:
     return f"{output.visible(word.word)} {'−' if word.weight < 0 else '+'}{abs(word.weight):.2f}"
 
 
-def _plain(reason: Reason) -> dict[str, Any]:
+def _reason_as_json(reason: Reason) -> dict[str, Any]:
     voters = [{**voter._asdict(), "words": [word._asdict() for word in voter.words]} for voter in reason.voters]
     return {**reason._asdict(), "voters": voters, "words": [word._asdict() for word in reason.words]}

@@ -111,7 +111,7 @@ def train(
     if encoder is not None and fitted is None:
         raise ParameterError(f"--encoder {encoder}: {data} holds rows of features, which need no encoder")
     if not quiet:
-        reading.say()
+        reading.warn_skipped()
     usage = Usage()
     with progress.start(None, f"training {chosen.title}"):
         if chosen.unit_rows:

@@ -87,7 +87,7 @@ def tune(
     with progress.start(None, f"reading {data}"):
         dataset, *_ = load_training(data, None if memory is None else parse_bytes(memory), reading)
     if not quiet:
-        reading.say()
+        reading.warn_skipped()
     X, Y = draw_points(dataset.X, dataset.Y, max_points, random_state)
     found = search.tune(
         X,

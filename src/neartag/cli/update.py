@@ -10,7 +10,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
-from neartag.cli.sources import Reading, read, with_reading
+from neartag.cli.sources import Reading, read_data, with_reading
 from neartag.core.errors import DataError, NeartagError
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ def add(
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)
     known_labels = len(live.tagger.labels)
-    documents = read(data, "train", reading)
+    documents = read_data(data, "train", reading)
     if isinstance(documents, Dataset):
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
     with progress.start(None, "adding"):
         ids, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
     if not quiet:
-        reading.say()
+        reading.warn_skipped()
     report: dict[str, Any] = {
         "added": len(ids),
         "points": len(live.tagger),

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import njit, types
 
-FLOAT, ID, COUNT = types.float32, types.int32, types.int64
+FLOAT, DOUBLE, ID, COUNT = types.float32, types.float64, types.int32, types.int64
 # What fast kernels let the compiler assume, so that it can add up, or compare, many numbers at a time: sums may be
 # taken in another order, and there is no NaN. Infinities stay allowed: lists of the best begin with −inf.
 FAST_MATH = frozenset({"nnan", "nsz", "reassoc", "contract"})

@@ -66,7 +66,7 @@ def by_frequency(
     >>> Y_train = csr_matrix(np.array([[1, 0], [1, 0], [1, 1]]))
     >>> Y = csr_matrix(np.array([[1, 0], [0, 1]]))
     >>> bands = metrics.by_frequency(np.array([[0], [0]]), Y, Y_train, ks=(1,), edges=(1,))
-    >>> {band: found["P@1"] for band, found in bands.items()}
+    >>> {band: scores["P@1"] for band, scores in bands.items()}
     {'0-1': 0.0, '2+': 50.0}
     """
     matches = match_labels(labels, Y)

@@ -14,7 +14,20 @@ from neartag.evaluation.propensities import PROPENSITY_A, PROPENSITY_B, propensi
 
 
 class Interval(NamedTuple):
-    """The difference between two models, first minus second, in points of percent, and the interval around it."""
+    """The difference between two models, first minus second, and the interval around it.
+
+    Parameters
+    ----------
+    difference, low, high : float
+        In points of percent.
+
+    Examples
+    --------
+    >>> from neartag.metrics import Interval
+    >>> interval = Interval(1.5, 0.4, 2.6)
+    >>> interval.low > 0  # surely better
+    True
+    """
 
     difference: float
     low: float

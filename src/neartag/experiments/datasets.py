@@ -72,10 +72,10 @@ def choose(names: Sequence[str] = (), *, quick: bool = False) -> tuple[str, ...]
         if name not in here and not _SYNTHETIC.fullmatch(name):
             registry.find(name)  # its error says where to put the set, if it is not there at all
             raise ParameterError(f"data set {name!r} is in no experiment: choose among {', '.join((*here, *made))}")
-    return ordered(names) if names else (*here, *made)
+    return in_table_order(names) if names else (*here, *made)
 
 
-def ordered(names: Iterable[str]) -> tuple[str, ...]:
+def in_table_order(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names, each once, in the order of the paper's tables; others come last."""
     places = {name: place for place, name in enumerate((*SMALL, *LARGE, *OTHER_LARGE, EMBEDDED))}
     return tuple(sorted(dict.fromkeys(names), key=lambda name: (places.get(name, len(places)), name)))

@@ -76,7 +76,9 @@ class Approximation(Experiment):
         """Return a plot and a table of each data set."""
         own = results.select(self.name)
         return [
-            block for data in datasets.ordered(own.names("data")) for block in _report_data(own.select(data=data), data)
+            block
+            for data in datasets.in_table_order(own.names("data"))
+            for block in _report_data(own.select(data=data), data)
         ]
 
 

@@ -37,7 +37,7 @@ class Frequencies(Experiment):
         if not own:
             return []
         series, rows = [], []
-        for data in datasets.ordered(own.names("data")):
+        for data in datasets.in_table_order(own.names("data")):
             (measured,) = own.select(data=data).values()
             series.append(Series(datasets.title(data), measured["ranks"], measured["documents"]))
             rows.append(_row(datasets.title(data), measured))

@@ -52,8 +52,7 @@ class Ensembles(Experiment):
         most = max(self.counts[cell.method])
         if cell.method == "fastxml":
             return {**methods.preset("fastxml", cell.data), "trees": most}
-        settings = methods.paper_settings(cell.data) if cell.method == "x1" else methods.preset(cell.method, cell.data)
-        return {**settings, "n_learners": most, "n_clusters": CLUSTERS}
+        return {**methods.settings_for(cell.method, cell.data), "n_learners": most, "n_clusters": CLUSTERS}
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision and bytes by the number of learners."""
@@ -77,7 +76,7 @@ class Ensembles(Experiment):
         """Return plots of each data set against learners and against size, and P@1 in numbers."""
         own = results.select(self.name)
         blocks: list[Block] = []
-        for data in datasets.ordered(own.names("data")):
+        for data in datasets.in_table_order(own.names("data")):
             blocks += _report_data(own.select(data=data), data)
         return blocks
 

@@ -34,9 +34,7 @@ class LargeSets(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for X1, the presets of the others."""
-        if cell.method == "x1":
-            return methods.paper_settings(cell.data, large=True)
-        return methods.preset(cell.method, cell.data)
+        return methods.settings_for(cell.method, cell.data, large=True)
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size of the method."""
@@ -47,7 +45,7 @@ class LargeSets(Experiment):
         own = results.select(self.name)
         shown = [method for method in METHODS if any(cell.method == method for cell in own.records)]
         rows: list[list[str | Number]] = []
-        for data in datasets.ordered(cell.data for cell in own.records):
+        for data in datasets.in_table_order(cell.data for cell in own.records):
             for place, precision in enumerate(methods.PRECISIONS):
                 numbers = [_number(own.select(data=data, method=method), data, method, place) for method in shown]
                 rows.append([datasets.title(data), precision, *numbers])

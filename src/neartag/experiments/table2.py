@@ -48,7 +48,7 @@ class Sizes(Experiment):
         """Return the table."""
         own = results.select(self.name)
         rows: list[list[Entry]] = []
-        for data in datasets.ordered(own.names("data")):
+        for data in datasets.in_table_order(own.names("data")):
             (counted,) = own.select(data=data).values()
             printed = datasets.printed_sizes(data)
             numbers = [

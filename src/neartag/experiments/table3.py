@@ -41,9 +41,7 @@ class SmallSets(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for X1, the presets of the others."""
-        if cell.method == "x1":
-            return methods.paper_settings(cell.data)
-        return methods.preset(cell.method, cell.data)
+        return methods.settings_for(cell.method, cell.data)
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size of the method on the split."""
@@ -71,7 +69,7 @@ def comparison(title: str, results: Results, columns: Sequence[str], note: str) 
     """Return a table with one row per data set and precision, and one column per method."""
     shown = [method for method in columns if any(cell.method == method for cell in results.records)]
     rows: list[list[str | Number]] = []
-    for data in datasets.ordered(cell.data for cell in results.records):
+    for data in datasets.in_table_order(cell.data for cell in results.records):
         for place, precision in enumerate(methods.PRECISIONS):
             numbers = [number(results, data, method, place) for method in shown]
             rows.append([datasets.title(data), precision, *numbers])
@@ -81,8 +79,8 @@ def comparison(title: str, results: Results, columns: Sequence[str], note: str) 
 
 def number(results: Results, data: str, method: str, place: int) -> Number:
     """Return the number of a method on a data set, with the one in the paper's Table 3; `place`: of the precision."""
-    found = results.select(data=data, method=method)
-    summary = found.summary(methods.PRECISIONS[place])
+    own = results.select(data=data, method=method)
+    summary = own.summary(methods.PRECISIONS[place])
     paper = datasets.paper_name(data)
     printed = TABLE_3.get(method, {}).get(paper)
     deviations = TABLE_3_DEVIATIONS.get(method, {}).get(paper)
@@ -92,7 +90,7 @@ def number(results: Results, data: str, method: str, place: int) -> Number:
         summary.runs if summary else 0,
         printed[place] if printed else None,
         deviations[place] if deviations else None,
-        note="failed" if found.failed and not summary else "",
+        note="failed" if own.failed and not summary else "",
     )
 
 

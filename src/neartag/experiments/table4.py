@@ -63,7 +63,7 @@ class Stability(Experiment):
         """Return the table, the plot, and whether ten learners are stable."""
         blocks: list[Block] = []
         own = results.select(self.name)
-        for data in datasets.ordered(own.names("data")):
+        for data in datasets.in_table_order(own.names("data")):
             blocks += _report_data(own.select(data=data), data)
         return blocks
 

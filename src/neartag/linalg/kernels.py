@@ -1,4 +1,4 @@
-"""The numba kernels of training, and nothing else; those of prediction are in `search_kernels`.
+"""The numba kernels of training, and nothing else; those of searches are in `search`.
 
 Each works on the rows start…stop, releases the GIL, is compiled once for the types named and
 kept in numba's cache on disk. Inputs are declared read-only so that memory-mapped models can be
@@ -11,14 +11,14 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, CSR, FLOAT, MATRIX, kernel
-from neartag.linalg.topk_kernels import embed_row
+from neartag.linalg.product_kernels import row_times_dense
 
 
 @kernel(types.void(CSR, MATRIX, FLOAT[:, ::1], COUNT, COUNT))
 def sparse_times_dense(rows, dense, out, start, stop):
     """out[start:stop] = rows[start:stop] @ dense, rows in CSR."""
     for i in range(start, stop):
-        embed_row(rows, i, dense, out[i])
+        row_times_dense(rows, i, dense, out[i])
 
 
 @kernel(types.void(CSR, CSR, FLOAT[:, ::1], COUNT, COUNT))

@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no types
+CSRArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, indices, data
 
 # From this share of stored entries on, a cluster's rows become a dense array: BLAS on all entries is then quicker than
 # skipping zeros. The measured break-even lies between 0.1 and 0.3.
@@ -60,7 +61,7 @@ def dense(rows: Rows) -> np.ndarray:
     return np.ascontiguousarray(rows.toarray()) if sparse.issparse(rows) else rows
 
 
-def csr_arrays(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def csr_arrays(matrix: csr_matrix) -> CSRArrays:
     """Return (indptr, indices, data) in the types that the kernels are compiled for."""
     return (
         matrix.indptr.astype(np.int64, copy=False),
@@ -69,13 +70,13 @@ def csr_arrays(matrix: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def dense_if_faster(weights: csr_matrix, *, turned: bool = False) -> np.ndarray:
+def dense_if_faster(weights: csr_matrix, *, turned: bool = False, max_entries: int = TABLE_ENTRIES) -> np.ndarray:
     """Return sparse weights (d, width) as a dense array if products with it are faster, else an empty one (0, 0).
 
-    `turned`: the weights given are (width, d).
+    `turned`: the weights given are (width, d). An array has at most `max_entries`.
     """
     size = weights.shape[0] * weights.shape[1]
-    if not 0 < size <= TABLE_ENTRIES or weights.nnz < TABLE_SHARE * size:
+    if not 0 < size <= max_entries or weights.nnz < TABLE_SHARE * size:
         return np.empty((0, 0), np.float32)
     return dense(transpose(weights) if turned else weights)
 

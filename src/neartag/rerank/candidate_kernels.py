@@ -1,6 +1,7 @@
-"""The numba kernels of candidates: who they are, what speaks for them, and the best of them.
+"""The numba kernels of candidates: which labels they are, what speaks for them, and the best of them.
 
-As in `kernels`, each works on the rows start…stop, releases the GIL and is held in a test against plain numpy lines.
+Each works on the rows start…stop, releases the GIL and is compiled once for the types named. A test holds each against
+plain numpy lines.
 """
 
 from __future__ import annotations
@@ -8,13 +9,17 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, SPARSE, VALUES, kernel, read
-from neartag.linalg.topk_kernels import embed_row, first_not_below
-from neartag.search.vote_kernels import place_label
+from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
+from neartag.linalg.product_kernels import first_not_below, row_times_dense
+from neartag.search.topk_kernels import place_label
+from neartag.search.vote_kernels import VOTERS
 
-DOUBLE = types.float64
-VOTERS = read(ID, 2)
-WEIGHTS = read(DOUBLE, 2)  # (m, voters)
+FLAGS = types.boolean[::1]
+# Features → labels: the centroids, of unit length; the same as an array (d, L), or (0, 0); and the length that each
+# label's sum had before (L,).
+CENTROIDS = types.Tuple((CSR, MATRIX, VALUES))
+# A label's sum without one of its points is nothing when its squared length is no more than this.
+NOTHING_LEFT = 1e-3
 
 
 @kernel(types.boolean(FLOAT, ID, FLOAT, ID))
@@ -39,8 +44,8 @@ def _sink(value, label, slot, filled, best, values):
     values[slot], best[slot] = value, label
 
 
-@kernel(types.int64(COUNT, FLOAT[::1], ID[::1], COUNT, ID[::1], FLOAT[::1], types.boolean[::1], ID[::1], COUNT))
-def _offer(wanted, score, touched, count, best, values, taken, chosen, many):
+@kernel(types.int64(COUNT, FLOAT[::1], ID[::1], COUNT, ID[::1], FLOAT[::1], FLAGS, ID[::1], COUNT))
+def _choose(wanted, score, touched, count, best, values, taken, chosen, many):
     """Add the `wanted` best of the touched labels to the `many` chosen ones; returns how many are chosen then.
 
     Ties go to the lower id. `best` and `values` are scratch of `wanted` entries or more; `taken` marks the chosen ones.
@@ -68,12 +73,14 @@ def _offer(wanted, score, touched, count, best, values, taken, chosen, many):
     return many
 
 
-@kernel(types.int64(POINTER, IDS, VOTERS, WEIGHTS, COUNT, FLOAT[::1], types.boolean[::1], ID[::1]))
-def _votes(indptr, indices, voters, weights, i, score, noted, touched):
+@kernel(types.int64(CSR, VOTERS, COUNT, FLOAT[::1], FLAGS, ID[::1]))
+def _votes(labels, voters, i, score, noted, touched):
     """Sum the votes on row i into `score`; returns how many labels have any, noted, and listed in `touched`."""
+    indptr, indices, _ = labels
+    ids, weights = voters
     count = 0
-    for v in range(voters.shape[1]):
-        row, weight = voters[i, v], weights[i, v]
+    for v in range(ids.shape[1]):
+        row, weight = ids[i, v], weights[i, v]
         if row < 0 or weight <= 0.0:
             continue
         for p in range(indptr[row], indptr[row + 1]):
@@ -86,10 +93,12 @@ def _votes(indptr, indices, voters, weights, i, score, noted, touched):
     return count
 
 
-@kernel(types.int64(*SPARSE, *SPARSE, COUNT, FLOAT[::1], types.boolean[::1], ID[::1]))
-def _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, score, noted, touched):
-    """Sum the products of row i with the labels' means into `score`; the rest as in `_votes`."""
+@kernel(types.int64(CSR, CSR, COUNT, FLOAT[::1], FLAGS, ID[::1]))
+def _similarities(rows, postings, i, score, noted, touched):
+    """Sum the products of row i with the labels' centroids into `score`; the rest as in `_votes`."""
     # Written out as there: as a function of its own the noting takes twice as long.
+    indptr, indices, data = rows
+    c_indptr, c_indices, c_data = postings
     count = 0
     for p in range(indptr[i], indptr[i + 1]):
         feature, value = indices[p], data[p]
@@ -110,20 +119,38 @@ def _has(indices, start, stop, wanted):
     return place < stop and indices[place] == wanted
 
 
+@kernel(types.void(CSR, CENTROIDS, CSR, COUNT, FLOAT[::1]))
+def _leave_own_sums(rows, centroids, own, i, similarity):
+    """Change what the centroids of its own labels say of row i into what they would say without it."""
+    indptr, indices, data = rows
+    (c_indptr, c_indices, _), _, lengths = centroids
+    own_indptr, own_indices, _ = own
+    for p in range(own_indptr[i], own_indptr[i + 1]):
+        label = own_indices[p]
+        kept = np.float32(0.0)  # the row's part of the entries that are kept of the sum
+        for q in range(indptr[i], indptr[i + 1]):
+            if _has(c_indices, c_indptr[indices[q]], c_indptr[indices[q] + 1], label):
+                kept += data[q] * data[q]
+        inner = similarity[label] * lengths[label]
+        rest = lengths[label] * lengths[label] - 2 * inner + kept
+        similarity[label] = max((inner - kept) / np.sqrt(rest), 0.0) if rest > NOTHING_LEFT else 0.0
+
+
+@kernel(types.void(ID[::1], COUNT, FLOAT[::1], FLAGS))
+def _clear(touched, count, score, noted):
+    """Set the scores of the touched labels to zero again."""
+    for t in range(count):
+        score[touched[t]], noted[touched[t]] = 0.0, False
+
+
 @kernel(
     types.void(
-        *SPARSE,  # the points' features
-        POINTER,
-        IDS,  # the labels of training points
-        VOTERS,
-        WEIGHTS,  # who votes by embedding
-        VOTERS,
-        WEIGHTS,  # who votes by features
-        *SPARSE,  # features → labels: the mean feature vectors, of unit length
-        MATRIX,  # the same as an array (d, L), or (0, 0)
-        VALUES,  # (L,) the lengths that the sums had before
-        POINTER,
-        IDS,  # each point's own labels, to be left out of their means; empty rows: none
+        CSR,  # the points' features
+        CSR,  # the labels of training points
+        VOTERS,  # who votes by embedding
+        VOTERS,  # who votes by features
+        CENTROIDS,
+        CSR,  # each point's own labels, to be left out of their centroids; empty rows: none
         COUNT,
         ID[:, ::1],
         FLOAT[:, :, ::1],
@@ -132,79 +159,48 @@ def _has(indices, start, stop, wanted):
     )
 )
 def candidates(
-    indptr,
-    indices,
-    data,
-    y_indptr,
-    y_indices,
-    near,
-    near_weights,
-    alike,
-    alike_weights,
-    c_indptr,
-    c_indices,
-    c_data,
-    table,
-    lengths,
-    own_indptr,
-    own_indices,
-    wanted,
-    out_labels,
-    out_parts,
-    start,
-    stop,
+    rows, labels, embedding_voters, feature_voters, centroids, own, wanted, out_labels, out_evidence, start, stop
 ):
-    """The labels that either vote or the means put among their `wanted` best, and what each of the three says of them.
+    """The labels that either vote or the centroids put among their `wanted` best, and what each of the three says.
 
-    out_labels (m, room) is filled from the left, −1 behind; out_parts (m, room, 3).
+    out_labels (m, room) is filled from the left, −1 behind; out_evidence (m, room, 3).
     """
-    labels, room = lengths.shape[0], out_labels.shape[1]
-    first, second, third = np.zeros(labels, np.float32), np.zeros(labels, np.float32), np.zeros(labels, np.float32)
-    touched, noted = np.empty((3, labels), np.int32), np.zeros((3, labels), np.bool_)
+    postings, table, lengths = centroids
+    n_labels, room = lengths.shape[0], out_labels.shape[1]
+    first, second = np.zeros(n_labels, np.float32), np.zeros(n_labels, np.float32)  # what each of the three says
+    third = np.zeros(n_labels, np.float32)
+    touched, noted = np.empty((3, n_labels), np.int32), np.zeros((3, n_labels), np.bool_)
     best, values = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
-    chosen, taken = np.empty(3 * wanted, np.int32), np.zeros(labels, np.bool_)
+    chosen, taken = np.empty(3 * wanted, np.int32), np.zeros(n_labels, np.bool_)
     if table.shape[0] > 0:
-        touched[2] = np.arange(labels)
+        touched[2] = np.arange(n_labels)
     for i in range(start, stop):
-        by_near = _votes(y_indptr, y_indices, near, near_weights, i, first, noted[0], touched[0])
-        by_alike = _votes(y_indptr, y_indices, alike, alike_weights, i, second, noted[1], touched[1])
+        by_embedding = _votes(labels, embedding_voters, i, first, noted[0], touched[0])
+        by_features = _votes(labels, feature_voters, i, second, noted[1], touched[1])
         if table.shape[0] > 0:
-            by_mean = labels
-            embed_row((indptr, indices, data), i, table, third)
+            by_centroid = n_labels
+            row_times_dense(rows, i, table, third)
         else:
-            by_mean = _similarities(indptr, indices, data, c_indptr, c_indices, c_data, i, third, noted[2], touched[2])
-        for p in range(own_indptr[i], own_indptr[i + 1]):  # the point leaves the sums that it is in
-            label = own_indices[p]
-            kept = np.float32(0.0)  # its part of the entries that are kept of the sum
-            for q in range(indptr[i], indptr[i + 1]):
-                if _has(c_indices, c_indptr[indices[q]], c_indptr[indices[q] + 1], label):
-                    kept += data[q] * data[q]
-            inner = third[label] * lengths[label]
-            rest = lengths[label] * lengths[label] - 2 * inner + kept
-            third[label] = max((inner - kept) / np.sqrt(rest), 0.0) if rest > 1e-3 else 0.0
-        many = _offer(wanted, first, touched[0], by_near, best, values, taken, chosen, 0)
-        many = _offer(wanted, second, touched[1], by_alike, best, values, taken, chosen, many)
-        many = _offer(wanted, third, touched[2], by_mean, best, values, taken, chosen, many)
-        for c in range(room):
-            if c < many:
-                label = chosen[c]
-                out_labels[i, c] = label
-                out_parts[i, c, 0] = first[label]
-                out_parts[i, c, 1] = second[label]
-                out_parts[i, c, 2] = third[label]
-                taken[label] = False
-            else:
-                out_labels[i, c] = -1
-                out_parts[i, c, :] = 0.0
-        for t in range(by_near):
-            first[touched[0, t]], noted[0, touched[0, t]] = 0.0, False
-        for t in range(by_alike):
-            second[touched[1, t]], noted[1, touched[1, t]] = 0.0, False
-        for t in range(by_mean):
-            third[touched[2, t]], noted[2, touched[2, t]] = 0.0, False
+            by_centroid = _similarities(rows, postings, i, third, noted[2], touched[2])
+        _leave_own_sums(rows, centroids, own, i, third)
+        many = _choose(wanted, first, touched[0], by_embedding, best, values, taken, chosen, 0)
+        many = _choose(wanted, second, touched[1], by_features, best, values, taken, chosen, many)
+        many = _choose(wanted, third, touched[2], by_centroid, best, values, taken, chosen, many)
+        for c in range(many):
+            label = chosen[c]
+            out_labels[i, c] = label
+            out_evidence[i, c, 0] = first[label]
+            out_evidence[i, c, 1] = second[label]
+            out_evidence[i, c, 2] = third[label]
+            taken[label] = False
+        out_labels[i, many:room] = -1
+        out_evidence[i, many:room] = 0.0
+        _clear(touched[0], by_embedding, first, noted[0])
+        _clear(touched[1], by_features, second, noted[1])
+        _clear(touched[2], by_centroid, third, noted[2])
 
 
-@kernel(types.void(VOTERS, read(DOUBLE, 2), POINTER, ID[:, ::1], DOUBLE[:, ::1], COUNT, COUNT))
+@kernel(types.void(read(ID, 2), read(DOUBLE, 2), POINTER, ID[:, ::1], DOUBLE[:, ::1], COUNT, COUNT))
 def best_candidates(labels, scores, frequency, out_labels, out_scores, start, stop):
     """The best candidates of each row, best first; ties to the more frequent label, then to the lower id."""
     for i in range(start, stop):

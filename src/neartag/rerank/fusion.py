@@ -1,52 +1,60 @@
-"""The mixture: how likely a candidate is right, from what the ranker, the votes and the label's mean say of it.
+"""The fusion: how likely a candidate is right, from what its ranker, the votes and the label's centroid say of it.
 
-log-odds = Σⱼ fⱼ(partⱼ) + Σⱼ gⱼ(partⱼ, frequency) + constant, where every f is a piecewise linear function between knots
-and every g one of two variables, coarser: what a vote or a margin is worth depends on how often a label occurs. It is a
-logistic regression in the heights at the knots, with a small L2 penalty, fitted to candidates of held-out points by
-Newton's method; a few thousand of them suffice for its hundred numbers, and what it gives are probabilities.
+log-odds = Σⱼ fⱼ(featureⱼ) + Σⱼ gⱼ(featureⱼ, frequency) + constant, where every f is a piecewise linear function between
+knots and every g one of two variables, coarser: what a vote or a margin is worth depends on how often a label occurs.
+It is a logistic regression in the heights at the knots, with a small L2 penalty, fitted to candidates of held-out
+points by Newton's method. A few thousand candidates suffice for its hundred numbers; what it gives are probabilities.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from neartag.core.threads import run_blocks, sum_blocks
-from neartag.rerank import fusion_kernels as mixture_kernels
+from neartag.rerank import fusion_kernels
 
 # Knots of the functions of one variable, and on each side of those of two.
-FINE, COARSE = 8, 4
+FINE_KNOTS, COARSE_KNOTS = 8, 4
 PENALTY = 1.0
 # With more candidates than this the first steps are made on a part of them.
-FEW = 4000
+FEW_CANDIDATES = 4000
 # Newton's steps at most, and the relative fall of the loss that ends them.
-STEPS, SETTLED = 30, 1e-4
+MAX_STEPS, SETTLED = 30, 1e-4
+# A step is halved no further when it is this short.
+SHORTEST_STEP = 1e-3
+
+Sums = tuple[float, np.ndarray, np.ndarray]  # loss, gradient (terms,), and the Hessian's lower triangle (terms, terms)
 
 
 @dataclass
-class Mixture:
-    """Functions of the parts, and of each together with the last, which is the label's frequency where that is told."""
+class Fusion:
+    """Functions of the features, and of each together with the last one, mostly the label's frequency."""
 
-    fine: np.ndarray  # (J, FINE) rising knots of each part
-    coarse: np.ndarray  # (J, COARSE)
+    fine: np.ndarray  # (J, FINE_KNOTS) rising knots of each feature
+    coarse: np.ndarray  # (J, COARSE_KNOTS)
     weights: np.ndarray  # (terms + 1,) heights at the knots, the constant last
     loss: float = 0.0  # what the fit came to, a candidate
 
-    def log_odds(self, parts: np.ndarray, threads: int = 1) -> np.ndarray:
-        """Return the log-odds (m,) that candidates with these parts (m, J) are right."""
-        out = np.empty(len(parts))
-        arguments = parts, *self.folded, out
-        run_blocks(lambda start, stop: mixture_kernels.mixed(*arguments, start, stop), len(parts), threads)
+    def log_odds(self, features: np.ndarray, threads: int = 1) -> np.ndarray:
+        """Return the log-odds (m,) that candidates with these features (m, J) are right."""
+        out = np.empty(len(features))
+
+        def fill(start: int, stop: int) -> None:
+            fusion_kernels.log_odds(features, self.tables, out, start, stop)
+
+        run_blocks(fill, len(features), threads)
         return out
 
     @cached_property
-    def folded(self) -> tuple[np.ndarray, ...]:
-        """The functions as they are quickest to read: those of a part and of the part with the last one made one.
+    def tables(self) -> tuple[np.ndarray, ...]:
+        """The functions as they are quickest to read: those of a feature, and of it with the last one, made one.
 
-        Knots of each part but the last, fine and coarse (J − 1, K); heights there and slopes behind, a column for each
-        coarse knot of the last part (J − 1, K, COARSE); of the last part fine knots, heights there, and coarse knots.
+        Knots of each feature but the last, fine and coarse (J − 1, K); heights there and slopes behind, a column for
+        each coarse knot of the last feature (J − 1, K, coarse); of the last one fine knots, heights, and coarse knots.
         """
         (count, fine), coarse = self.fine.shape, self.coarse.shape[1]
         single = self.weights[: count * fine].reshape(count, fine)
@@ -62,57 +70,94 @@ class Mixture:
         return knots, heights, slopes, self.fine[-1], single[-1] + self.weights[-1], self.coarse[-1]
 
     @classmethod
-    def fit(cls, parts: np.ndarray, right: np.ndarray, threads: int = 1, start: Mixture | None = None) -> Mixture:
-        """Return the mixture fitted to candidates: parts (m, J) float32 and whether each is right (m,).
+    def fit(
+        cls,
+        features: np.ndarray,
+        correct: np.ndarray,
+        threads: int = 1,
+        start: Fusion | None = None,
+        *,
+        settled: float = SETTLED,
+        max_steps: int = MAX_STEPS,
+    ) -> Fusion:
+        """Return the fusion fitted to candidates: features (m, J) float32, and whether each is right (m,).
 
-        `start` is a mixture of much the same candidates, from whose knots and weights to go on.
+        `start` is a fusion of much the same candidates, from whose knots and weights to go on.
         """
-        if start is None and len(right) > FEW:
-            quarter = fixed_subsample(len(right), 4)
-            start = cls.fit(parts[quarter], right[quarter], threads)  # most of the way on a part of them
+        if start is None and len(correct) > FEW_CANDIDATES:
+            quarter = fixed_subsample(len(correct), 4)
+            part = features[quarter], correct[quarter]  # most of the way on a part of them
+            start = cls.fit(*part, threads, settled=settled, max_steps=max_steps)
         if start is not None:
             fine, coarse, weights = start.fine, start.coarse, start.weights.copy()
         else:
-            fine, coarse = _knots(parts, right, FINE), _knots(parts, right, COARSE)
-            weights = np.zeros(terms(fine, coarse) + 1)
-        count = len(weights) - 1
-        chance = min(max(float(right.mean()), 1e-6), 1 - 1e-6) if len(right) else 0.5
+            fine, coarse = (_knots(features, correct, count) for count in (FINE_KNOTS, COARSE_KNOTS))
+            weights = np.zeros(count_terms(fine, coarse) + 1)
+        chance = min(max(float(correct.mean()), 1e-6), 1 - 1e-6) if len(correct) else 0.5
         weights[-1] = np.log(chance / (1 - chance))
 
-        def at(weights: np.ndarray, curved: bool) -> tuple[float, np.ndarray, np.ndarray]:
-            def part(start: int, stop: int) -> np.ndarray:
-                sums = np.zeros((count + 2 if curved else 1, count + 1))  # the Hessian, and the gradient as last row
-                arguments = parts, right, fine, coarse, weights, sums[-1], sums[:-1]
-                mixture_kernels.normal_equations(*arguments, start, stop)
-                return sums
+        def evaluate(weights: np.ndarray, with_hessian: bool) -> Sums:
+            return _penalised_sums(features, correct, (fine, coarse), weights, with_hessian, threads)
 
-            sums = sum_blocks(part, len(parts), threads)
-            own = weights[:-1]
-            return float(sums[-1, -1]) + PENALTY / 2 * float(own @ own), sums[-1, :-1] + PENALTY * own, sums[:-2, :-1]
+        weights, loss = _newton(evaluate, weights, is_near=start is not None, settled=settled, max_steps=max_steps)
+        return cls(fine, coarse, weights, loss / max(1, len(correct)))
 
-        loss, gradient, hessian = at(weights, True)
-        # From near the end all steps have the first one's Hessian, most of the work of one, unless that leads nowhere.
-        anew = start is None
-        for _ in range(STEPS):
-            whole = np.tril(hessian) + np.tril(hessian, -1).T + PENALTY * np.eye(count)
-            step = np.linalg.solve(whole, gradient)
-            length = 1.0
-            while True:
-                tried = weights.copy()
-                tried[:-1] -= length * step
-                found = at(tried, anew)
-                if found[0] <= loss or length < 1e-3:
-                    break
-                length /= 2
-            fallen = loss - found[0]
-            if fallen >= 0:
-                weights, loss, gradient = tried, *found[:2]
-                hessian = found[2] if anew else hessian
-            if not anew and length < 1.0:
-                anew, hessian = True, at(weights, True)[2]
-            elif fallen <= SETTLED * loss:
+
+def _penalised_sums(
+    features: np.ndarray,
+    correct: np.ndarray,
+    knots: tuple[np.ndarray, np.ndarray],
+    weights: np.ndarray,
+    with_hessian: bool,
+    threads: int,
+) -> Sums:
+    """Return loss and gradient at these weights, the penalty included, and the Hessian without it, where asked for."""
+    count = len(weights) - 1
+
+    def summand(start: int, stop: int) -> np.ndarray:
+        sums = np.zeros((count + 2 if with_hessian else 1, count + 1))  # the Hessian, and the gradient as last row
+        fusion_kernels.normal_equations(features, correct, knots, weights, sums[-1], sums[:-1], start, stop)
+        return sums
+
+    sums = sum_blocks(summand, len(features), threads)
+    own = weights[:-1]
+    return float(sums[-1, -1]) + PENALTY / 2 * float(own @ own), sums[-1, :-1] + PENALTY * own, sums[:-2, :-1]
+
+
+def _newton(
+    evaluate: Callable[[np.ndarray, bool], Sums],
+    weights: np.ndarray,
+    *,
+    is_near: bool,
+    settled: float,
+    max_steps: int,
+) -> tuple[np.ndarray, float]:
+    """Return the weights where the loss is least, the constant kept as it is, and that loss.
+
+    From near the end all steps have the first one's Hessian, most of the work of one, unless that leads nowhere.
+    """
+    loss, gradient, hessian = evaluate(weights, True)
+    renew = not is_near
+    for _ in range(max_steps):
+        whole = np.tril(hessian) + np.tril(hessian, -1).T + PENALTY * np.eye(len(gradient))
+        step = np.linalg.solve(whole, gradient)
+        length = 1.0
+        while True:
+            tried = weights.copy()
+            tried[:-1] -= length * step
+            sums = evaluate(tried, renew)
+            if sums[0] <= loss or length < SHORTEST_STEP:
                 break
-        return cls(fine, coarse, weights, loss / max(1, len(right)))
+            length /= 2
+        fallen = loss - sums[0]
+        if fallen >= 0:
+            weights, loss, gradient = tried, *sums[:2]
+            hessian = sums[2] if renew else hessian
+        if not renew and length < 1.0:
+            renew, hessian = True, evaluate(weights, True)[2]
+        elif fallen <= settled * loss:
+            break
+    return weights, loss
 
 
 def fixed_subsample(count: int, of: int) -> np.ndarray:
@@ -123,19 +168,19 @@ def fixed_subsample(count: int, of: int) -> np.ndarray:
     return np.flatnonzero(np.random.default_rng(0).random(count) < 1 / of)
 
 
-def terms(fine: np.ndarray, coarse: np.ndarray) -> int:
+def count_terms(fine: np.ndarray, coarse: np.ndarray) -> int:
     """Return how many heights the functions between these knots have."""
     return int(fine.size + (len(coarse) - 1) * coarse.shape[1] ** 2)
 
 
-def _knots(parts: np.ndarray, right: np.ndarray, count: int) -> np.ndarray:
-    """Return rising knots of each part (J, count): quantiles of right candidates and as many wrong ones."""
-    good, bad = np.flatnonzero(right), np.flatnonzero(~right)
-    if len(bad) > len(good) > 0:
-        bad = bad[np.linspace(0, len(bad) - 1, len(good)).astype(np.int64)]
-    sample = parts[np.concatenate([good, bad])].astype(np.float64)
-    knots = np.empty((parts.shape[1], count))
-    for j in range(parts.shape[1]):
+def _knots(features: np.ndarray, correct: np.ndarray, count: int) -> np.ndarray:
+    """Return rising knots of each feature (J, count): quantiles of right candidates and as many wrong ones."""
+    right, wrong = np.flatnonzero(correct), np.flatnonzero(~correct)
+    if len(wrong) > len(right) > 0:
+        wrong = wrong[np.linspace(0, len(wrong) - 1, len(right)).astype(np.int64)]
+    sample = features[np.concatenate([right, wrong])].astype(np.float64)
+    knots = np.empty((features.shape[1], count))
+    for j in range(features.shape[1]):
         values = np.unique(np.quantile(sample[:, j], np.linspace(0, 1, count))) if len(sample) else np.zeros(1)
         # Where few values occur there are fewer knots; those behind the last are beyond everything.
         knots[j] = np.concatenate([values, values[-1] + 1.0 + np.arange(count - len(values))])

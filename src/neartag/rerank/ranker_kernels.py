@@ -1,6 +1,7 @@
 """The numba kernels of rankers: what they say of candidates, and how they are trained.
 
-As in `kernels`, each works on the rows start…stop, releases the GIL and is held in a test against plain numpy lines.
+Each works on the rows, or labels, start…stop, releases the GIL and is compiled once for the types named. A test holds
+each against plain numpy lines.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, SPARSE, VALUES, kernel, read
-from neartag.linalg.topk_kernels import embed_row, first_not_below
+from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
+from neartag.linalg.product_kernels import first_not_below, row_times_dense
 
 # What a step of a search costs, against going through one weight, and what a search costs before its first.
 SEARCH_STEP, SEARCH_START = 2.0, 4.0
+# A projected gradient that is no larger moves nothing.
+NO_GRADIENT = 1e-12
 
-DOUBLE = types.float64
-VOTERS = read(ID, 2)
+LABELS = read(ID, 2)  # candidates (m, room)
 
 
 @kernel(types.boolean(COUNT, COUNT))
@@ -24,9 +26,11 @@ def _is_searched(features, weights):
     return features * (SEARCH_STEP * np.log2(weights + 1.0) + SEARCH_START) < weights
 
 
-@kernel(types.void(*SPARSE, *SPARSE, VALUES, COUNT, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
-def margins_by_label(indptr, indices, data, w_indptr, w_indices, w_data, bias, d, labels, out, start, stop):
+@kernel(types.void(CSR, CSR, VALUES, COUNT, LABELS, FLOAT[:, ::1], COUNT, COUNT))
+def margins_by_label(rows, weights, bias, d, labels, out, start, stop):
     """What the rankers say of each row's candidates: w·x + b, from weights (L, d) a row a label; 0 where none is."""
+    indptr, indices, data = rows
+    w_indptr, w_indices, w_data = weights
     point = np.zeros(d, np.float32)
     for i in range(start, stop):
         for p in range(indptr[i], indptr[i + 1]):
@@ -51,9 +55,11 @@ def margins_by_label(indptr, indices, data, w_indptr, w_indices, w_data, bias, d
             point[indices[p]] = 0.0
 
 
-@kernel(types.void(*SPARSE, *SPARSE, VALUES, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
-def margins_by_feature(indptr, indices, data, w_indptr, w_indices, w_data, bias, labels, out, start, stop):
+@kernel(types.void(CSR, CSR, VALUES, LABELS, FLOAT[:, ::1], COUNT, COUNT))
+def margins_by_feature(rows, weights, bias, labels, out, start, stop):
     """The same from weights (d, L), a row a feature."""
+    indptr, indices, data = rows
+    w_indptr, w_indices, w_data = weights
     score = np.zeros(bias.shape[0], np.float32)
     for i in range(start, stop):
         for p in range(indptr[i], indptr[i + 1]):
@@ -69,110 +75,130 @@ def margins_by_feature(indptr, indices, data, w_indptr, w_indices, w_data, bias,
                 score[w_indices[q]] = 0.0
 
 
-@kernel(types.void(*SPARSE, MATRIX, VALUES, VOTERS, FLOAT[:, ::1], COUNT, COUNT))
-def margins_by_table(indptr, indices, data, table, bias, labels, out, start, stop):
+@kernel(types.void(CSR, MATRIX, VALUES, LABELS, FLOAT[:, ::1], COUNT, COUNT))
+def margins_by_table(rows, table, bias, labels, out, start, stop):
     """The same from weights (d, L) as an array."""
     score = np.empty(bias.shape[0], np.float32)
     for i in range(start, stop):
-        embed_row((indptr, indices, data), i, table, score)
+        row_times_dense(rows, i, table, score)
         for c in range(labels.shape[1]):
             label = labels[i, c]
             out[i, c] = bias[label] + score[label] if 0 <= label < bias.shape[0] else 0.0
 
 
+@kernel(types.uint64(COUNT[::1], COUNT, types.uint64))
+def _shuffle(order, active, state):
+    """Put the first `active` numbers into a new order (xorshift); returns the generator's state."""
+    for place in range(active):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        other = place + np.int64(state % np.uint64(active - place))
+        order[place], order[other] = order[other], order[place]
+    return state
+
+
+# A label's points, the first ones having it, and how many of these there are.
+PROBLEM = types.Tuple((IDS, COUNT))
+
+
+@kernel(
+    types.Tuple((DOUBLE, COUNT, DOUBLE, DOUBLE))(
+        CSR, read(DOUBLE), PROBLEM, DOUBLE, DOUBLE[::1], DOUBLE[::1], DOUBLE, COUNT[::1], COUNT, DOUBLE
+    )
+)
+def _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound):
+    """One round over the active points of a label, dual coordinate by dual coordinate; w and alpha are changed.
+
+    Points that stay satisfied, their gradient above `bound`, are put aside. Returns the bias, how many points are still
+    active, and the largest and the smallest projected gradient.
+    """
+    indptr, indices, data = rows
+    points, positives = problem
+    highest, lowest, place = -np.inf, np.inf, 0
+    while place < active:
+        at = order[place]
+        i = points[at]
+        y = 1.0 if at < positives else -1.0
+        gradient = bias
+        for p in range(indptr[i], indptr[i + 1]):
+            gradient += w[indices[p]] * data[p]
+        gradient = gradient * y - 1.0 + alpha[at] * soft
+        projected = gradient
+        if alpha[at] == 0.0:
+            if gradient > bound:
+                active -= 1
+                order[place], order[active] = order[active], order[place]
+                continue
+            projected = min(gradient, 0.0)
+        highest, lowest = max(highest, projected), min(lowest, projected)
+        if abs(projected) > NO_GRADIENT:
+            before = alpha[at]
+            alpha[at] = max(before - gradient / (squares[i] + 1.0 + soft), 0.0)
+            change = (alpha[at] - before) * y
+            for p in range(indptr[i], indptr[i + 1]):
+                w[indices[p]] += change * data[p]
+            bias += change
+        place += 1
+    return bias, active, highest, lowest
+
+
+@kernel(DOUBLE(CSR, read(DOUBLE), PROBLEM, DOUBLE, DOUBLE, COUNT, DOUBLE[::1]))
+def _solve(rows, squares, problem, cost, tolerance, rounds, w):
+    """Solve one label's problem: w (d,) is zeros, and is filled; returns the bias."""
+    count = len(problem[0])
+    alpha, order = np.zeros(count), np.arange(count)
+    bias, active, bound, soft = 0.0, count, np.inf, 0.5 / cost
+    state = np.uint64(count * 7919 + 88172645463325252)  # nothing of the other labels
+    for _ in range(rounds):
+        state = _shuffle(order, active, state)
+        bias, active, highest, lowest = _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound)
+        if highest - lowest <= tolerance:
+            if active == count:
+                break
+            active, bound = count, np.inf
+        else:
+            bound = highest if highest > 0.0 else np.inf
+    return bias
+
+
+@kernel(COUNT(CSR, IDS, FLOAT, DOUBLE[::1], COUNT, ID[::1], FLOAT[::1]))
+def _write_weights(rows, points, min_weight, w, written, out_indices, out_data):
+    """Write the weights of `min_weight` or more behind those written, and set w to zeros; returns how many then are."""
+    indptr, indices, _ = rows
+    for i in points:
+        for p in range(indptr[i], indptr[i + 1]):
+            feature = indices[p]
+            value = w[feature]
+            w[feature] = 0.0  # met again it is zero, and so written once
+            if value != 0.0 and abs(value) >= min_weight:
+                out_indices[written] = feature
+                out_data[written] = value
+                written += 1
+    return written
+
+
 @kernel(
     types.int64(
-        *SPARSE, read(DOUBLE), POINTER, IDS, POINTER, DOUBLE, DOUBLE, COUNT, FLOAT, COUNT,
-        FLOAT[::1], COUNT[::1], ID[::1], FLOAT[::1], COUNT, COUNT,
+        *(CSR, read(DOUBLE), COUNT, types.Tuple((POINTER, IDS, POINTER)), types.Tuple((DOUBLE, DOUBLE, COUNT, FLOAT))),
+        *(types.Tuple((FLOAT[::1], COUNT[::1], ID[::1], FLOAT[::1])), COUNT, COUNT),
     )
-)  # fmt: skip
-def dual_descent(
-    indptr,
-    indices,
-    data,
-    squares,
-    pointer,
-    rows,
-    positives,
-    cost,
-    tolerance,
-    rounds,
-    least,
-    d,
-    out_bias,
-    out_counts,
-    out_indices,
-    out_data,
-    start,
-    stop,
-):
+)
+def dual_descent(rows, squares, d, problems, options, out, start, stop):
     """Solve min ½‖w‖² + cost · Σ max(0, 1 − y·w·x)² for each label, dual coordinate by dual coordinate.
 
-    A label's points are rows[pointer[l]:pointer[l + 1]], the `positives[l]` first ones have it; x has a 1 for the bias
-    behind. Points that stay satisfied are put aside until the others have settled. Weights of `least` or more are
-    written one label after the other into out_indices and out_data; returns how many.
+    `problems` are (pointer, points, positives): a label's points are points[pointer[l]:pointer[l + 1]], the
+    positives[l] first ones have it; x has a 1 for the bias behind. `options` are (cost, tolerance, rounds, min_weight),
+    `out` is (bias, counts, indices, data): weights are written one label after the other; returns how many.
     """
-    w = np.zeros(d)
-    written = 0
-    soft = 0.5 / cost
+    pointer, points, positives = problems
+    cost, tolerance, rounds, min_weight = options
+    out_bias, out_counts, out_indices, out_data = out
+    w, written = np.zeros(d), 0
     for label in range(start, stop):
-        begin = pointer[label]
-        count, having = pointer[label + 1] - begin, positives[label]
-        alpha = np.zeros(count)
-        order = np.arange(count)
-        bias = 0.0
-        active, bound = count, np.inf
-        state = np.uint64(count * 7919 + 88172645463325252)  # nothing of the other labels
-        for _ in range(rounds):
-            highest, lowest = -np.inf, np.inf
-            for place in range(active):  # a new order in each round
-                state ^= state << np.uint64(13)
-                state ^= state >> np.uint64(7)
-                state ^= state << np.uint64(17)
-                other = place + np.int64(state % np.uint64(active - place))
-                order[place], order[other] = order[other], order[place]
-            place = 0
-            while place < active:
-                at = order[place]
-                i = rows[begin + at]
-                y = 1.0 if at < having else -1.0
-                gradient = bias
-                for p in range(indptr[i], indptr[i + 1]):
-                    gradient += w[indices[p]] * data[p]
-                gradient = gradient * y - 1.0 + alpha[at] * soft
-                projected = gradient
-                if alpha[at] == 0.0:
-                    if gradient > bound:
-                        active -= 1
-                        order[place], order[active] = order[active], order[place]
-                        continue
-                    projected = min(gradient, 0.0)
-                highest, lowest = max(highest, projected), min(lowest, projected)
-                if abs(projected) > 1e-12:
-                    before = alpha[at]
-                    alpha[at] = max(before - gradient / (squares[i] + 1.0 + soft), 0.0)
-                    change = (alpha[at] - before) * y
-                    for p in range(indptr[i], indptr[i + 1]):
-                        w[indices[p]] += change * data[p]
-                    bias += change
-                place += 1
-            if highest - lowest <= tolerance:
-                if active == count:
-                    break
-                active, bound = count, np.inf
-            else:
-                bound = highest if highest > 0.0 else np.inf
+        own = points[pointer[label] : pointer[label + 1]]
+        out_bias[label] = _solve(rows, squares, (own, positives[label]), cost, tolerance, rounds, w)
         before = written
-        for at in range(count):
-            i = rows[begin + at]
-            for p in range(indptr[i], indptr[i + 1]):
-                feature = indices[p]
-                value = w[feature]
-                w[feature] = 0.0  # met again it is zero, and so written once
-                if value != 0.0 and abs(value) >= least:
-                    out_indices[written] = feature
-                    out_data[written] = value
-                    written += 1
+        written = _write_weights(rows, own, min_weight, w, written, out_indices, out_data)
         out_counts[label] = written - before
-        out_bias[label] = bias
     return written

@@ -1,8 +1,8 @@
 """The numba kernels of searching in cells: products with the points of a few cells, and the largest of these.
 
-As in `kernels`, each releases the GIL and is held in a test against the plain numpy lines that it equals. All products
-of a query are written down before the best are looked for: a bound that little more than these reach is found by
-counting, many at a time, and only those few are sorted.
+Each releases the GIL and is compiled once for the types named. A test holds each against the plain numpy lines that it
+equals. All products of a query are written down before the best are looked for: a bound that little more than these
+reach is found by counting, many at a time, and only those few are sorted.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
-from neartag.linalg.topk_kernels import dense_times_vector
+from neartag.linalg.product_kernels import dense_times_vector
 
-# The maxima of so many groups of values, for each one that is wanted, tell a bound; of smaller groups the values do.
-GROUPS, SMALLEST = 2, 4
+# The maxima of so many groups of values, for each one that is wanted, tell a bound; where groups would have fewer
+# values than this, the values themselves do.
+GROUPS_PER_WANTED, MIN_GROUP_SIZE = 2, 4
 # Looking for it ends when it lets no more than this share through in vain, or after so many halvings, as where many are
 # equal.
-IN_VAIN, HALVINGS = 0.125, 24
+SHARE_IN_VAIN, MAX_HALVINGS = 0.125, 24
 _LOW = 0x7FFFFFFF
 
 
@@ -45,19 +46,19 @@ def _bound(values, wanted):
     """A bound that at least the `wanted` largest values reach, and few others."""
     if values.shape[0] <= wanted:
         return np.float32(-np.inf)
-    if values.shape[0] >= SMALLEST * GROUPS * wanted:
-        maxima = np.empty(GROUPS * wanted, np.float32)
+    if values.shape[0] >= MIN_GROUP_SIZE * GROUPS_PER_WANTED * wanted:
+        maxima = np.empty(GROUPS_PER_WANTED * wanted, np.float32)
         _maxima(values, maxima)
         values = maxima
     low, high = values.min(), values.max()
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         middle = np.float32(0.5) * (low + high)
         count = _not_below(values, middle)
         if count < wanted:
             high = middle
         else:
             low = middle
-            if count <= wanted + IN_VAIN * wanted:
+            if count <= wanted + SHARE_IN_VAIN * wanted:
                 break
     return low
 
@@ -115,22 +116,22 @@ def cell_top(query, points, offset, cells, pointer, ids, values):
 @kernel(types.void(MATRIX, MATRIX, VALUES, read(ID, 2), POINTER, ID[:, ::1], FLOAT[:, ::1]))
 def cells_top(queries, points, offset, routes, pointer, ids, values):
     """The same for several queries, of the cells routes[i] each: those that look into a cell are multiplied at once."""
-    (m, probes), dim, cells = routes.shape, queries.shape[1], pointer.shape[0] - 1
+    (m, nprobe), dim, cells = routes.shape, queries.shape[1], pointer.shape[0] - 1
     starts = np.zeros(cells + 1, np.int64)
-    names = np.empty((m, probes), np.int64)
-    places = np.zeros((m, probes + 1), np.int64)  # where a query's products with the points of each of its cells begin
+    names = np.empty((m, nprobe), np.int64)
+    places = np.zeros((m, nprobe + 1), np.int64)  # where a query's products with the points of each of its cells begin
     for i in range(m):
-        for p in range(probes):
+        for p in range(nprobe):
             cell = routes[i, p]
             starts[cell + 1] += 1
             names[i, p], places[i, p + 1] = pointer[cell], places[i, p] + pointer[cell + 1] - pointer[cell]
     starts = np.cumsum(starts)
-    looking, ends = np.empty(m * probes, np.int64), starts[:-1].copy()  # numbers i · probes + p, cell after cell
-    for number in range(m * probes):
-        cell = routes[number // probes, number % probes]
+    looking, ends = np.empty(m * nprobe, np.int64), starts[:-1].copy()  # numbers i · nprobe + p, cell after cell
+    for number in range(m * nprobe):
+        cell = routes[number // nprobe, number % nprobe]
         looking[ends[cell]] = number
         ends[cell] += 1
-    widest = places[:, probes].max()
+    widest = places[:, nprobe].max()
     products = np.empty((m, widest), np.float32)
     rows = np.empty((np.diff(starts).max(), dim), np.float32)
     for cell in range(cells):
@@ -139,13 +140,13 @@ def cells_top(queries, points, offset, routes, pointer, ids, values):
         if len(own) == 0 or first == last:
             continue
         for place in range(len(own)):
-            rows[place] = queries[own[place] // probes]
+            rows[place] = queries[own[place] // nprobe]
         block = np.dot(rows[: len(own)], points[first:last].T)  # (looking, points of the cell)
         for place in range(len(own)):
-            i, p = own[place] // probes, own[place] % probes
+            i, p = own[place] // nprobe, own[place] % nprobe
             if offset.shape[0] > 0:
                 products[i, places[i, p] : places[i, p + 1]] = block[place] - offset[first:last]
             else:
                 products[i, places[i, p] : places[i, p + 1]] = block[place]
     for i in range(m):
-        best_of(products[i, : places[i, probes]], places[i], names[i], ids[i], values[i])
+        best_of(products[i, : places[i, nprobe]], places[i], names[i], ids[i], values[i])

@@ -5,15 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from neartag.core.threads import run_pieces
-from neartag.linalg import topk_kernels as search_kernels
+from neartag.linalg import product_kernels
+from neartag.search import topk_kernels
 
 # Similarities held at once, by queries and by points: enough for an efficient matrix product, few enough for the cache.
-QUERIES, POINTS = 256, 2048
+QUERY_TILE, POINT_TILE = 256, 2048
+
+Neighbours = tuple[np.ndarray, np.ndarray]  # row numbers, −1: none, and similarities, −inf: none, (m, count) each
 
 
 def nearest(
-    queries: np.ndarray, points: np.ndarray, count: int, threads: int = 1, *, offset: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+    queries: np.ndarray,
+    points: np.ndarray,
+    count: int,
+    threads: int = 1,
+    *,
+    offset: np.ndarray | None = None,
+    tile: tuple[int, int] = (QUERY_TILE, POINT_TILE),
+) -> Neighbours:
     """Return row numbers and inner products (m, count) of the points with the largest, less each point's `offset`.
 
     Of rows of unit length these are cosines. Best first, ties to the lower row number; −1 and −inf where there are
@@ -21,30 +30,31 @@ def nearest(
     """
     m, n = queries.shape[0], points.shape[0]
     ids = np.empty((m, count), np.int32)
-    cosines = np.empty((m, count), np.float32)
+    products = np.empty((m, count), np.float32)
+    height, width = tile
 
-    def part(start: int, stop: int) -> None:
-        for first in range(start, stop, QUERIES):
-            rows = slice(first, min(first + QUERIES, stop))
-            for begin in range(0, max(n, 1), POINTS):
-                tile = slice(begin, begin + POINTS)
-                similarity = queries[rows] @ points[tile].T  # (≤ QUERIES, ≤ POINTS)
+    def search_rows(start: int, stop: int) -> None:
+        for first in range(start, stop, height):
+            rows = slice(first, min(first + height, stop))
+            for begin in range(0, max(n, 1), width):
+                columns = slice(begin, begin + width)
+                similarity = queries[rows] @ points[columns].T  # (≤ height, ≤ width)
                 if offset is not None:
-                    similarity -= offset[tile]
-                search_kernels.row_top(similarity, begin, ids[rows], cosines[rows], 0, len(similarity))
+                    similarity -= offset[columns]
+                topk_kernels.row_top(similarity, begin, ids[rows], products[rows], 0, len(similarity))
 
-    run_pieces(part, m, threads, min_size=QUERIES)
-    return ids, cosines
+    run_pieces(search_rows, m, threads, min_size=height)
+    return ids, products
 
 
 def nearest_to_one(
     query: np.ndarray, points: np.ndarray, count: int, *, offset: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Neighbours:
     """Return the same for one query (dim,), both (1, count), without the machinery of a batch."""
-    products = np.empty((1, len(points)), np.float32)
-    search_kernels.dense_times_vector(points, query, products[0], 0, len(points))
+    similarity = np.empty((1, len(points)), np.float32)
+    product_kernels.dense_times_vector(points, query, similarity[0], 0, len(points))
     if offset is not None:
-        products -= offset
-    ids, near = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
-    search_kernels.row_top(products, 0, ids, near, 0, 1)
-    return ids, near
+        similarity -= offset
+    ids, products = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
+    topk_kernels.row_top(similarity, 0, ids, products, 0, 1)
+    return ids, products

@@ -9,6 +9,16 @@ from neartag.search import vote_kernels
 
 WEIGHTS = ("similarity", "uniform")
 
+Voters = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and shares of the vote (m, voters)
+# Sharpness for neighbours by features. Cosines of text rows are low, so their weights fall less steeply than those of
+# embeddings.
+FEATURE_SHARPNESS = 10.0
+
+
+def no_voters(m: int) -> Voters:
+    """Return no voters for so many points."""
+    return np.full((m, 1), -1, np.int32), np.zeros((m, 1))
+
 
 def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: float = 20.0) -> np.ndarray:
     """Return each voter's share (m, count) in float64, rows summing to 1; −inf marks a missing voter, with share 0.

@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.linalg import csr
 from neartag.linalg.rows import as_rows, normalise
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.calibration import Calibration
+from neartag.x1.retrieval import Retrieved
 
 # What brings a label up: documents near the text that have it; its documents' mean, which is like the text though none
 # of them is near; or only that it is frequent, where nothing in the text is known.
@@ -58,20 +58,20 @@ Best = list[tuple[int, float, float]]  # labels, the best first, each with its s
 
 def is_refined(model: Any) -> bool:
     """Return whether rankers decide among the labels: scores are then not shares of votes, but probabilities."""
-    return getattr(model, "refinement", None) is not None
+    return getattr(model, "reranker", None) is not None
 
 
 def scored(model: Any, X: Any, k: int, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the k best labels of each row, best first, their scores and their shares of the votes, (m, k) each."""
-    labels, scores = model.predict_topk(X, k, n_jobs=n_jobs)
     if not is_refined(model):
+        labels, scores = model.predict_topk(X, k, n_jobs=n_jobs)
         return labels, scores, scores
-    step = model.batch_rows  # which bounds the memory of voters here too
-    parts = [
-        _shares(model, labels[first : first + step], *model.neighbours(X[first : first + step], n_jobs=n_jobs))
-        for first in range(0, len(labels), step)
-    ]
-    return labels, scores, np.vstack([np.empty((0, k)), *parts])
+    parts = [(np.empty((0, k), np.int32), np.empty((0, k)), np.empty((0, k)))]
+    for found in model.retrieve_batches(X, n_jobs=n_jobs):
+        labels, scores = model.rank(found, k)
+        parts.append((labels, scores, model.shares(found, labels)))
+    labels, scores, shares = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return labels, scores, shares
 
 
 def votes(model: Any, X: Any, k: int) -> list[tuple[list[tuple[int, float]], dict[int, float]]]:
@@ -79,7 +79,8 @@ def votes(model: Any, X: Any, k: int) -> list[tuple[list[tuple[int, float]], dic
 
     The shares of those voters that have a label add up to the label's.
     """
-    return [([(label, share) for label, _, share in best], share_of) for best, share_of in _answers(model, X, k)]
+    answers = _answers(model, model.retrieve(X), k)
+    return [([(label, share) for label, _, share in best], share_of) for best, share_of in answers]
 
 
 def labels_of(model: Any, point: int) -> list[int]:
@@ -91,54 +92,44 @@ def reasons(
     stored: StoredModel, calibration: Calibration | None, text: Any, X: Any, k: int, voters: int, words: int
 ) -> list[Reason]:
     """Return the k best labels of a text, whose feature row is X, each with its strongest voters and words."""
-    ((best, share_of),) = _answers(stored.model, X, k)
-    names = stored.label_names or []
+    model, names = stored.model, stored.label_names or []
+    found = model.retrieve(X)
+    ((best, share_of),) = _answers(model, found, k)
     known = _Words(stored, text, X, words)
     described: dict[int, Voter] = {}
-    found = []
+    given = []
     for label, score, share in best:
-        own = [point for point in share_of if label in labels_of(stored.model, point)][:voters]
+        own = [point for point in share_of if label in labels_of(model, point)][:voters]
         for point in own:
             if point not in described:
                 described[point] = _voter(stored, point, share_of[point], known)
         score = score if calibration is None else float(calibration(np.array(score)))
-        by = VOTES if own else _found(stored.model, X, label)
-        found.append(Reason(names[label], score, share, [described[point] for point in own], known.weighed(label), by))
-    return found
+        source = VOTES if own else _source(model, found, label)
+        voted = [described[point] for point in own]
+        given.append(Reason(names[label], score, share, voted, known.contributions(label), source))
+    return given
 
 
-def _answers(model: Any, X: Any, k: int) -> list[tuple[Best, dict[int, float]]]:
+def _answers(model: Any, found: Retrieved, k: int) -> list[tuple[Best, dict[int, float]]]:
     """Return for each row its k best labels, and every voter's row number with its share, the strongest first."""
-    labels, scores = model.predict_topk(X, k)
-    neighbours, weights = model.neighbours(X)
-    shares = _shares(model, labels, neighbours, weights) if is_refined(model) else scores
-    found = []
+    labels, scores = model.rank(found, k)
+    voters, weights = model.voters(found)
+    shares = model.shares(found, labels) if is_refined(model) else scores
+    all_answers = []
     for row in range(len(labels)):
         share_of: dict[int, float] = {}
-        for point, share in zip(neighbours[row].tolist(), weights[row].tolist(), strict=True):
+        for point, share in zip(voters[row].tolist(), weights[row].tolist(), strict=True):
             if point >= 0:  # several learners may find the same point
                 share_of[point] = share_of.get(point, 0.0) + share
         answers = zip(labels[row].tolist(), scores[row].tolist(), shares[row].tolist(), strict=True)
         best = [answer for answer in answers if answer[0] >= 0]
-        found.append((best, dict(sorted(share_of.items(), key=lambda voter: (-voter[1], voter[0])))))
-    return found
+        all_answers.append((best, dict(sorted(share_of.items(), key=lambda voter: (-voter[1], voter[0])))))
+    return all_answers
 
 
-def _shares(model: Any, labels: np.ndarray, neighbours: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the shares of the votes (m, k) that labels have by these voters (m, voters); 0 where nobody voted so."""
-    there = neighbours >= 0
-    pointer = csr.pointer(there.sum(axis=1))
-    voted = csr_matrix((weights[there], neighbours[there], pointer), shape=(len(labels), model.n_points)) @ model.Y
-    rows = np.repeat(np.arange(len(labels)), labels.shape[1])
-    shares = np.asarray(voted[rows, np.maximum(labels, 0).ravel()]).reshape(labels.shape)
-    return np.where(labels >= 0, np.minimum(shares, 1.0), 0.0)
-
-
-def _found(model: Any, X: Any, label: int) -> str:
+def _source(model: Any, found: Retrieved, label: int) -> str:
     """Return what brings up a label that nobody voted for."""
-    if is_refined(model) and label in model.refined(normalise(as_rows(X)), 1)[0]:
-        return MEAN
-    return FREQUENCY
+    return MEAN if is_refined(model) and label in model.candidates(found)[0] else FREQUENCY
 
 
 def _voter(stored: StoredModel, point: int, share: float, known: _Words) -> Voter:
@@ -169,11 +160,12 @@ class _Words:
         common = self._row.multiply(other).tocoo()
         return self._weightiest(common.col, common.data)
 
-    def weighed(self, label: int) -> list[Word]:
+    def contributions(self, label: int) -> list[Word]:
         """Return the words that a label's ranker weighs, the weightiest first, be it for or against the label."""
-        if self._row is None or not is_refined(self._stored.model):
+        reranker = getattr(self._stored.model, "reranker", None)
+        if self._row is None or reranker is None:
             return []
-        return self._weightiest(*self._stored.model.weighed(self._row, label))
+        return self._weightiest(*reranker.contributions(self._row, label))
 
     def _weightiest(self, columns: np.ndarray, weights: np.ndarray) -> list[Word]:
         order = np.argsort(-np.abs(weights), kind="stable")[: self._most]
@@ -182,7 +174,7 @@ class _Words:
     def _row_of(self, point: int) -> csr_matrix | None:
         """Return a document's feature row: as it is kept to be voted with, or made of its text again."""
         index = self._stored.model.index
-        if index is not None and sparse.issparse(index.postings):
+        if index is not None and index.is_sparse:
             return index.row(point)
         if self._stored.texts is not None:
             return normalise(as_rows(self._stored.features.transform([self._stored.texts[point]])))

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 def describe(model: X1Model) -> dict[str, Any]:
     """Return a model's learners and its refinement, fit for JSON."""
     learners = [_describe_learner(learner) for learner in model.learners]
-    refinement = model.refinement
-    if refinement is None:
+    reranker = model.reranker
+    if reranker is None:
         return {"learners": learners, "refinement": None}
-    every = [each for each in (refinement.rankers, refinement.later) if each is not None]
+    every = [each for each in (reranker.rankers, reranker.new_rankers) if each is not None]
     return {
         "learners": learners,
         "refinement": {
-            "candidates": int(refinement.size),
-            "rankers": int(refinement.rankers.known.sum()),
-            "later_rankers": 0 if refinement.later is None else int(refinement.later.known.sum()),
+            "candidates": int(reranker.size),
+            "rankers": int(reranker.rankers.known.sum()),
+            "later_rankers": 0 if reranker.new_rankers is None else int(reranker.new_rankers.known.sum()),
             "weights": sum(int(each.weights.nnz) for each in every),
         },
     }

@@ -18,9 +18,10 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
-from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows
+from neartag.linalg.single_row import SingleRow
+from neartag.search import topk_kernels
 from neartag.x1.parameters import STARTS
 
 # Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
@@ -112,20 +113,27 @@ def partition(
     return _truncated(X, assignment, centroid_entries, max_size, threads)
 
 
-def route(X: Rows, centroids: Rows, probes: int = 1, threads: int = 1) -> np.ndarray:
-    """Return for each row its `probes` nearest clusters (n, probes), nearest first."""
+def route(
+    X: Rows | SingleRow, centroids: Rows, probes: int = 1, threads: int = 1, *, offset: np.ndarray | None = None
+) -> np.ndarray:
+    """Return for each row its `probes` nearest clusters (n, probes), nearest first.
+
+    `offset` are the centroids' `half_squares`, where they are known.
+    """
     n, count = X.shape[0], centroids.shape[1]
     probes = min(probes, count)
     if count == 1:
         return np.zeros((n, 1), np.int32)
-    offset = half_squares(centroids)
+    offset = half_squares(centroids) if offset is None else offset
+    if isinstance(X, SingleRow):
+        return np.argsort(offset - X.matmul(centroids), kind="stable")[None, :probes]
     nearest = np.empty((n, probes), np.int32)
     score = np.empty((min(n, BLOCK), probes), np.float32)
     for first in range(0, n, BLOCK):
         block = X[first : first + BLOCK]
         scores = matmul(block, centroids, threads) - offset  # (block, C)
         rows = scores.shape[0]
-        run_ranges(search_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
+        run_ranges(topk_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
     return nearest
 
 

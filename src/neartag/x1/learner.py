@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,11 +12,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges, single_threaded_blas
-from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.rows import Rows, compact, normalise, select_columns, used_columns
-from neartag.search.cells import Cells, build_cells
-from neartag.search.exact import nearest
-from neartag.x1.kmeans import Partition, partition, route
+from neartag.linalg.single_row import SingleRow
+from neartag.search import topk_kernels
+from neartag.search.cells import MIN_POINTS_FOR_CELLS, Cells, build_cells
+from neartag.search.exact import Neighbours, nearest, nearest_to_one
+from neartag.x1.kmeans import Partition, half_squares, partition, route
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.regression import admm, embed, penalty_for
 from neartag.x1.svp import svp
@@ -51,12 +53,14 @@ class Cluster:
         return float(self.history[-1]) if len(self.history) else 0.0
 
     def find(
-        self, X: Rows, distance: str, count: int, threads: int, *, exact: bool = False
+        self, X: Rows | SingleRow, distance: str, count: int, threads: int, *, exact: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the training rows nearest to each row of X, how near (m, count), best first, and ‖V·x‖ (m,).
 
         Nearness is the cosine, or 1 − ‖V·x − V·xᵢ‖²/2, which is the cosine for rows of unit length.
         """
+        if isinstance(X, SingleRow):
+            return self._find_one(X, distance, count, exact)
         known = select_columns(X, self.features)
         embedded = embed(known, self.weights, self.zero_below, threads)  # (m, dim)
         squares = np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64)
@@ -73,22 +77,46 @@ class Cluster:
         ids[lost], near[lost] = -1, -np.inf
         return self.rows_of(ids), near, np.sqrt(squares).astype(np.float32)
 
-    def celled(self, threads: int) -> Cluster:
+    def _find_one(
+        self, row: SingleRow, distance: str, count: int, exact: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same for one row, without the machinery of a batch."""
+        embedded = row.select_columns(self.features).matmul(self.weights)  # (dim,)
+        if self.zero_below > 0:
+            embedded[np.abs(embedded) < self.zero_below] = 0
+        square = float(np.dot(embedded, embedded.astype(np.float64)))
+        length = np.float32(math.sqrt(square))
+        if square == 0:
+            return np.full((1, count), -1, np.int32), np.full((1, count), -np.inf, np.float32), length[None]
+        offset = None
+        if distance == "euclidean":
+            offset = self.half_squares
+        else:
+            embedded = embedded / length
+        if self.cells is None or exact:
+            ids, near = nearest_to_one(embedded, self.points, count, offset=offset)
+        else:
+            ids, near = self.cells.nearest(embedded[None], self.points, count, 1, offset=offset)
+        if distance == "euclidean":
+            near += np.float32(1 - square / 2)
+        return self.rows_of(ids), near, length[None]
+
+    def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Cluster:
         """Return the cluster with its members in cells, where these are enough for that to pay."""
-        cells, order = build_cells(self.points, threads)
+        cells, order = build_cells(self.points, threads, min_points=min_points)
         if cells is None:
             return replace(self, cells=None)
         return replace(self, members=self.members[order], points=self.points[order], cells=cells)
 
-    def joined_by(self, points: np.ndarray, members: np.ndarray, threads: int) -> Cluster:
+    def add_points(self, points: np.ndarray, members: np.ndarray, threads: int) -> Cluster:
         """Return the cluster with more members, embedded."""
-        places, cells = np.full(len(members), len(self.members)), None
+        before, cells = np.full(len(members), len(self.members)), None
         if self.cells is not None:
-            places, cells = self.cells.places(points, threads)
+            before, cells = self.cells.insertion_points(points, threads)
         return replace(
             self,
-            members=np.insert(self.members, places, members),
-            points=np.insert(self.points, places, points, axis=0),
+            members=np.insert(self.members, before, members),
+            points=np.insert(self.points, before, points, axis=0),
             cells=cells,
         )
 
@@ -106,16 +134,25 @@ class Learner:
     centroids: Rows  # (d, C)
     clusters: list[Cluster]
 
+    @cached_property
+    def centroid_offset(self) -> np.ndarray:
+        """‖c‖²/2 of each centroid (C,)."""
+        return half_squares(self.centroids)
+
     def find(
-        self, X: Rows, distance: str, probes: int, count: int, threads: int, *, exact: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, X: Rows | SingleRow, distance: str, probes: int, count: int, threads: int = 1, *, exact: bool = False
+    ) -> Neighbours:
         """Return the `count` nearest training rows of each row of X among its `probes` nearest clusters, and how near.
 
         Each cluster has an embedding of its own, so cosines of two clusters cannot be compared as they are: a cluster
         that knows none of the point's features turns what little is left into any direction. ‖V·x‖ tells how much of
         the point a cluster explains; neighbours of several clusters are ranked by ‖V·x‖ · cosine.
         """
-        routes = route(X, self.centroids, probes, threads)  # (m, probes)
+        if len(self.clusters) == 1:
+            return self.clusters[0].find(X, distance, count, threads, exact=exact)[:2]
+        routes = route(X, self.centroids, probes, threads, offset=self.centroid_offset)  # (m, probes)
+        if isinstance(X, SingleRow):
+            return self._find_one(X, routes[0], distance, count, exact)
         m, probes = routes.shape
         ids = np.full((m, probes, count), -1, np.int32)
         near = np.full((m, probes, count), -np.inf, np.float32)
@@ -130,17 +167,24 @@ class Learner:
         if probes == 1:
             return ids[:, 0], near[:, 0]
         reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
-        order = np.empty((m, count), np.int32)
-        best = np.empty((m, count), np.float32)
-        run_ranges(search_kernels.row_top, m, threads, reach.reshape(m, -1), 0, order, best)
-        chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
-        return chosen, np.take_along_axis(near.reshape(m, -1), order, axis=1)
+        flat = (each.reshape(m, -1) for each in (ids, near, reach))
+        return _choose_by_reach(*flat, count, threads)
 
-    def celled(self, threads: int) -> Learner:
+    def _find_one(self, row: SingleRow, numbers: np.ndarray, distance: str, count: int, exact: bool) -> Neighbours:
+        """Return the same for one row, whose nearest clusters are given, without the machinery of a batch."""
+        found = [self.clusters[number].find(row, distance, count, 1, exact=exact) for number in numbers]
+        if len(found) == 1:
+            return found[0][:2]
+        ids, near = np.hstack([each[0] for each in found]), np.hstack([each[1] for each in found])
+        reach = np.hstack([each[1] * (each[2] or 1) for each in found])
+        return _choose_by_reach(ids, near, reach.astype(np.float32, copy=False), count, 1)
+
+    def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Learner:
         """Return the learner with the points of its large clusters in cells."""
-        return Learner(self.centroids, [cluster.celled(threads) for cluster in self.clusters])
+        clusters = [cluster.with_cells(threads, min_points=min_points) for cluster in self.clusters]
+        return Learner(self.centroids, clusters)
 
-    def joined_by(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:
+    def add_points(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:
         """Return the learner with more points in its clusters: unit rows X, whose numbers are `members`.
 
         Each goes where a new point would be routed, and is embedded by what the cluster has learned. Who is a member
@@ -158,9 +202,17 @@ class Learner:
                 known = select_columns(X[rows], cluster.features)
                 embedded = embed(known, cluster.weights, cluster.zero_below, threads)
                 points = embedded if distance == "euclidean" else normalise(embedded)
-                cluster = cluster.joined_by(points, members[rows].astype(np.int32), threads)
+                cluster = cluster.add_points(points, members[rows].astype(np.int32), threads)
             clusters.append(cluster)
         return Learner(self.centroids, clusters)
+
+
+def _choose_by_reach(ids: np.ndarray, near: np.ndarray, reach: np.ndarray, count: int, threads: int) -> Neighbours:
+    """Return the `count` neighbours of each row with the largest `reach`: training rows, and how near (m, count)."""
+    m = len(ids)
+    order, best = np.empty((m, count), np.int32), np.empty((m, count), np.float32)
+    run_ranges(topk_kernels.row_top, m, threads, reach, 0, order, best)
+    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(near, order, axis=1)
 
 
 def make_partition(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition:

@@ -8,17 +8,25 @@ all points; a large one does not miss so few, and they join their clusters as an
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neartag.evaluation.metrics import evaluate
-from neartag.linalg.rows import Rows
-from neartag.rerank.candidates import Voters, no_voters
-from neartag.search.inverted_index import AMONG, merge_ids
-from neartag.x1.model import Lists, X1Model, combine_votes, first_columns
-from neartag.x1.vote import vote
+from neartag.linalg.rows import Rows, is_dense
+from neartag.search.exact import Neighbours
+from neartag.search.inverted_index import merge_ids
+from neartag.search.weights import Voters, no_voters
+from neartag.x1.model import X1Model
+from neartag.x1.retrieval import (
+    POOL_PER_NEIGHBOUR,
+    Retrieved,
+    find_by_embedding,
+    first_columns,
+    weigh_feature_voters,
+    weigh_voters,
+)
+from neartag.x1.vote import combine_votes, vote
 
 # What is tried, in the order in which equals are preferred, and what is used where nothing can be told. Embeddings
 # always keep a say: without one there would be no X1.
@@ -32,11 +40,21 @@ PART, MOST, FEWEST, ENOUGH = 0.1, 2000, 50, 300
 # Up to so many points learners are trained again on all of them.
 SMALL = 20_000
 KS = (1, 3, 5)
+# How votes are counted where that is left to us and rankers decide: what these add to depends little on it. Where
+# features are dense measurements, neighbours by features and by embedding are much the same.
+RERANKED_NEIGHBOURS, RERANKED_FEATURE_SHARE = 40, 0.3
 
 
 def auto_settings(settings: dict[str, Any]) -> list[str]:
     """Return which of the settings chosen here are "auto"."""
     return [name for name in CHOICES if settings[name] == "auto"]
+
+
+def auto_reranked_vote(X: Rows, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return those settings of the votes that are "auto", settled for a model that reranks."""
+    share = 0.0 if is_dense(X) else RERANKED_FEATURE_SHARE
+    ours = {"vote_neighbours": RERANKED_NEIGHBOURS, "vote_search": "cells", "feature_share": share}
+    return {name: value for name, value in ours.items() if settings[name] == "auto"}
 
 
 def held_out_rows(n: int, seed: int | None, *, few: bool = False) -> np.ndarray:
@@ -55,25 +73,22 @@ def choose(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads:
 
     The held-out points are in the model's index and labels, but in none of its clusters.
     """
-    rows, Y = X[held], model.Y[held]
+    rows, Y, vote_settings = X[held], model.Y[held], model.settings.vote
     counts, shares = (CHOICES[name] if name in names else (model.settings.value(name),) for name in CHOICES)
     most = min(max(counts), model.n_points)
-    lists = _neighbours(model, rows, held, most, threads)
-    alike = _others(model, rows, held, lists, most, threads) if model.index is not None else None
+    lists = _find_by_embedding(model, rows, held, most, threads)
+    neighbours = None if model.index is None else _find_by_features(model, rows, held, lists, most, threads)
     best, chosen = -1.0, {}
     for count in counts:
-        asked = replace(model, settings=model.settings.replace(vote_neighbours=count))
-        near = asked.near(lists)
-        if alike is not None and model.settings.vote.feature_search == "near":  # fewer asked, fewer looked at
-            alike = _others(asked, rows, held, lists, asked.count, threads)
-        by_features = (
-            no_voters(len(held))
-            if alike is None
-            else asked.alike(*(first_columns(each, asked.count) for each in alike))
-        )
+        asked = min(int(count), max(model.n_points, 1))
+        embedding_voters, feature_voters = weigh_voters(lists, vote_settings, asked), no_voters(len(held))
+        if neighbours is not None:
+            if vote_settings.feature_search == "near":  # fewer asked, fewer looked at
+                neighbours = _find_by_features(model, rows, held, lists, asked, threads)
+            first = first_columns(neighbours[0], asked), first_columns(neighbours[1], asked)
+            feature_voters = weigh_feature_voters(first, vote_settings)
         for share in shares:
-            everybody = combine_votes(near, by_features, share)
-            score = _score(model, *everybody, Y, threads)
+            score = _score(model, combine_votes(embedding_voters, feature_voters, share), Y, threads)
             if score > best + 1e-9:
                 best, chosen = score, dict(zip(CHOICES, (count, share), strict=True))
     return {name: chosen[name] for name in names}
@@ -87,62 +102,65 @@ class HeldOut(NamedTuple):
     scores: np.ndarray  # (m, k)
 
 
-def voters(model: X1Model, X: Rows, held: np.ndarray, threads: int) -> tuple[Voters, Voters]:
-    """Return who votes on the held-out rows of X, unit rows: by embedding and by features, each kind's shares 1 in all.
+def retrieve_held_out(model: X1Model, X: Rows, held: np.ndarray, threads: int) -> Retrieved:
+    """Return who votes on the held-out rows of X, unit rows, as `X1Model.retrieve` does for others.
 
     The held-out points are in the model's index and labels, but in none of its clusters; none votes.
     """
-    rows = X[held]
-    lists = _neighbours(model, rows, held, model.count, threads)
-    if model.feature_share == 0:
-        return model.near(lists), no_voters(len(held))
-    return model.near(lists), model.alike(*_others(model, rows, held, lists, model.count, threads))
+    rows, vote_settings, count = X[held], model.settings.vote, model.n_neighbours
+    lists = _find_by_embedding(model, rows, held, count, threads)
+    feature_voters = no_voters(len(held))
+    if model.feature_share > 0:
+        neighbours = _find_by_features(model, rows, held, lists, count, threads)
+        feature_voters = weigh_feature_voters(neighbours, vote_settings)
+    return Retrieved(rows, weigh_voters(lists, vote_settings, count), feature_voters, threads)
 
 
-def answers(model: X1Model, held: np.ndarray, near: Voters, alike: Voters, k: int, threads: int) -> HeldOut:
-    """Return the k best labels of the held-out points, as the model's settings have these voters vote."""
-    everybody, shares = model.together(near, alike)
+def answers(model: X1Model, held: np.ndarray, found: Retrieved, k: int) -> HeldOut:
+    """Return the k best labels of the held-out points by these votes, −1 where nobody votes."""
     most = min(k, model.n_labels)
     labels, scores = np.full((len(held), k), -1, np.int32), np.zeros((len(held), k))
-    labels[:, :most], scores[:, :most] = vote(model.Y, everybody, shares, model.frequency, most, threads)
+    best = vote(model.label_arrays, model.voters(found), model.frequency, most, found.threads)
+    labels[:, :most], scores[:, :most] = best
     return HeldOut(held, labels, np.minimum(scores, 1.0))
 
 
-def _neighbours(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> Lists:
+def _find_by_embedding(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> list[Neighbours]:
     """Return each learner's neighbours, as many as voters are found among, none of them held out."""
     wider = model.index is not None and model.settings.vote.feature_search == "near"
-    lists = model.learner_neighbours(rows, min(AMONG * count if wider else count, model.n_points), threads)
+    wanted = min(POOL_PER_NEIGHBOUR * count if wider else count, model.n_points)
+    lists = find_by_embedding(rows, model.learners, model.settings, wanted, threads)
     # A cluster of none but held-out points has them for members.
     return [_without(ids, near, held, model.n_points) for ids, near in lists]
 
 
-def _others(
-    model: X1Model, rows: Rows, held: np.ndarray, lists: Lists, count: int, threads: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _find_by_features(
+    model: X1Model, rows: Rows, held: np.ndarray, lists: list[Neighbours], count: int, threads: int
+) -> Neighbours:
     """Return the nearest points by features, and their cosines (m, count), among those not held out.
 
     `lists` are the learners' neighbours, among which they are looked for where the model does so.
     """
     assert model.index is not None
     if model.settings.vote.feature_search == "near":
-        listed = merge_ids([ids[:, : AMONG * count] for ids, _ in lists])
-        return model.index.find(rows, count, threads, listed=np.ascontiguousarray(listed))
-    everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.skip)
-    found, cosines = _without(*everybody, held, model.n_points)
-    order = np.argsort(found < 0, axis=1, kind="stable")[:, :count]  # the others first, best first as before
-    return np.take_along_axis(found, order, axis=1), np.take_along_axis(cosines, order, axis=1)
+        pool = merge_ids([ids[:, : POOL_PER_NEIGHBOUR * count] for ids, _ in lists])
+        return model.index.find(rows, count, threads, restrict_to=np.ascontiguousarray(pool))
+    everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.prune)
+    ids, cosines = _without(*everybody, held, model.n_points)
+    order = np.argsort(ids < 0, axis=1, kind="stable")[:, :count]  # the others first, best first as before
+    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(cosines, order, axis=1)
 
 
-def _without(ids: np.ndarray, near: np.ndarray, gone: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _without(ids: np.ndarray, near: np.ndarray, gone: np.ndarray, n: int) -> Neighbours:
     """Return the lists with −1 and −inf in place of some of n points."""
     absent = np.zeros(n + 1, bool)  # −1, nobody, is the last
     absent[gone], absent[-1] = True, True
     return np.where(absent[ids], -1, ids).astype(np.int32), np.where(absent[ids], -np.inf, near).astype(np.float32)
 
 
-def _score(model: X1Model, voters: np.ndarray, weights: np.ndarray, Y: Any, threads: int) -> float:
+def _score(model: X1Model, voters: Voters, Y: Any, threads: int) -> float:
     most = min(KS[-1], model.n_labels)
-    labels = np.full((len(voters), KS[-1]), -1, np.int32)
-    labels[:, :most], _ = vote(model.Y, voters, weights, model.frequency, most, threads)
+    labels = np.full((Y.shape[0], KS[-1]), -1, np.int32)
+    labels[:, :most], _ = vote(model.label_arrays, voters, model.frequency, most, threads)
     measured = evaluate(labels, Y, ks=KS)
     return float(np.mean([measured[f"P@{k}"] for k in KS]))

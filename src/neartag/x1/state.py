@@ -1,16 +1,103 @@
-"""What must hold of a stored X1 model before a kernel may read it."""
+"""An X1 model as arrays by name, and what must hold of them before a kernel may read them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
-from neartag.linalg.packing import check_pointers, check_rows, read_count, require, width_of, within
+from neartag.linalg.packing import (
+    check_pointers,
+    check_rows,
+    get_rows,
+    put_rows,
+    read_count,
+    require,
+    width_of,
+    within,
+)
+from neartag.linalg.rows import dense
+from neartag.search.cells import Cells
+from neartag.search.inverted_index import FeatureIndex
+from neartag.x1.learner import Cluster, Learner
 from neartag.x1.settings import X1Settings
 
+# With fewer entries than this share other than zero, embedded points take less room as CSR.
+SPARSE_SHARE = 0.5
 
-def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> X1Settings:
+Arrays = dict[str, np.ndarray]
+
+
+def learner_part(number: int) -> str:
+    """Return the name of a learner's arrays."""
+    return f"learner-{number:03d}"
+
+
+def labels_to_arrays(Y: csr_matrix, added: np.ndarray) -> Arrays:
+    """Return the labels of the training points, and which points came after training, where any did."""
+    arrays = {"indptr": Y.indptr.astype(np.int64), "indices": Y.indices.astype(np.int32)}
+    if added.any():
+        arrays["added"] = added.astype(np.uint8)
+    return arrays
+
+
+def labels_from_arrays(arrays: Arrays, n_labels: int) -> tuple[csr_matrix, np.ndarray]:
+    """Return Y (n, L), and which points came after training (n,)."""
+    n = len(arrays["indptr"]) - 1
+    ones = np.ones(len(arrays["indices"]), np.float32)
+    Y = csr_matrix((ones, arrays["indices"], arrays["indptr"]), shape=(n, n_labels))
+    return Y, arrays["added"].astype(bool) if "added" in arrays else np.zeros(n, bool)
+
+
+def learner_to_arrays(learner: Learner, precision: str) -> Arrays:
+    """Return a learner's arrays, those of cluster c named from "c." on."""
+    arrays: Arrays = {}
+    put_rows(arrays, "centroids", learner.centroids)
+    arrays["zero_below"] = np.array([cluster.zero_below for cluster in learner.clusters], np.float64)
+    for c, cluster in enumerate(learner.clusters):
+        arrays[f"{c}.members"] = cluster.members
+        is_sparse = np.count_nonzero(cluster.points) < SPARSE_SHARE * cluster.points.size
+        put_rows(arrays, f"{c}.points", csr_matrix(cluster.points) if is_sparse else cluster.points, precision)
+        arrays[f"{c}.history"] = cluster.history
+        put_rows(arrays, f"{c}.weights", cluster.weights, precision)
+        if cluster.cells is not None:
+            arrays[f"{c}.centres"], arrays[f"{c}.pointer"] = cluster.cells.centroids, cluster.cells.pointer
+        if cluster.features is not None:
+            arrays[f"{c}.features"] = cluster.features
+    return arrays
+
+
+def learner_from_arrays(arrays: Arrays, precision: str) -> Learner:
+    """Return the learner of these arrays."""
+    clusters = [
+        Cluster(
+            members=arrays[f"{c}.members"],
+            weights=get_rows(arrays, f"{c}.weights", precision),
+            points=dense(get_rows(arrays, f"{c}.points", precision)),
+            zero_below=float(zero_below),
+            features=arrays.get(f"{c}.features"),
+            history=arrays[f"{c}.history"],
+            cells=Cells(arrays[f"{c}.centres"], arrays[f"{c}.pointer"]) if f"{c}.centres" in arrays else None,
+        )
+        for c, zero_below in enumerate(arrays["zero_below"])
+    ]
+    return Learner(get_rows(arrays, "centroids"), clusters)
+
+
+def index_to_arrays(index: FeatureIndex) -> Arrays:
+    """Return the arrays of the training rows' features."""
+    arrays: Arrays = {}
+    put_rows(arrays, "postings", index.postings)
+    return arrays
+
+
+def index_from_arrays(arrays: Arrays) -> FeatureIndex:
+    """Return the index of these arrays."""
+    return FeatureIndex(get_rows(arrays, "postings"))
+
+
+def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Settings:
     """Return the model's settings, those it does not name at their defaults.
 
     Raises ValueError unless every array has its type and shape, and every number stays inside what it points into.
@@ -31,7 +118,7 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
         dense = "postings" in parts["index"]
         check_rows(parts["index"], "postings", *((n, n_features) if dense else (n_features, n)))
     for number in range(n_learners):
-        arrays = parts[f"learner-{number:03d}"]
+        arrays = parts[learner_part(number)]
         levels = arrays["zero_below"]
         require(levels.dtype == np.float64 and levels.ndim == 1, "the learner's levels are not numbers")
         require(len(levels) > 0, f"learner {number} has no cluster")
@@ -49,7 +136,7 @@ def check_state(settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]
     return given
 
 
-def _known_features(arrays: dict[str, np.ndarray], c: int, n_features: int) -> int:
+def _known_features(arrays: Arrays, c: int, n_features: int) -> int:
     """Return how many features cluster c knows."""
     features = arrays.get(f"{c}.features")
     if features is None:

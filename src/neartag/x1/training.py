@@ -15,14 +15,27 @@ from scipy.sparse import csr_matrix
 from neartag.core.progress import Progress
 from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
-from neartag.rerank import reranker as refine
-from neartag.rerank.candidates import Voters
+from neartag.rerank import training as rerank
+from neartag.rerank.candidates import best_candidates
 from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
+from neartag.search.weights import Voters
 from neartag.x1.kmeans import Partition
 from neartag.x1.learner import Cluster, Learner, cluster_steps, make_partition, train_cluster
 from neartag.x1.model import X1Model
+from neartag.x1.retrieval import Retrieved
 from neartag.x1.schedule import Machine, cluster_bytes, kept_bytes, plan
-from neartag.x1.selection import CHOICES, PART, SMALL, HeldOut, answers, auto_settings, choose, held_out_rows, voters
+from neartag.x1.selection import (
+    CHOICES,
+    PART,
+    SMALL,
+    HeldOut,
+    answers,
+    auto_reranked_vote,
+    auto_settings,
+    choose,
+    held_out_rows,
+    retrieve_held_out,
+)
 from neartag.x1.settings import X1Settings
 
 NOBODY = np.empty(0, np.int64)
@@ -37,7 +50,7 @@ def fit_model(
     """Return the model, how it votes chosen on held-out points if left to us, and, if asked, their answers."""
     n = rows.shape[0]
     if settings["refine"]:
-        settings.update(refine.resolve_auto(rows, settings))
+        settings.update(auto_reranked_vote(rows, settings))
     elif settings["vote_search"] == "auto":
         settings["vote_search"] = "exact"
     names = auto_settings(settings)
@@ -51,14 +64,14 @@ def fit_model(
     what = "trying on held-out points" if again else "training"
     learners = train(rows, Y, settings, machine, progress, held, what)
     if settings["vote_search"] == "cells":
-        learners = [learner.celled(machine.jobs) for learner in learners]
+        learners = [learner.with_cells(machine.jobs) for learner in learners]
     settings["n_learners"] = len(learners)
-    index = FeatureIndex.of(rows) if settings["feature_share"] > 0 else None
+    index = FeatureIndex.from_rows(rows) if settings["feature_share"] > 0 else None
     try_near = settings["feature_search"] == "auto" and settings["refine"]
     if settings["feature_search"] == "auto":
         settings["feature_search"] = "all"
     model = X1Model(
-        X1Settings.from_parameters(settings), int(rows.shape[1]), Y, learners, index, proposing=settings["refine"]
+        X1Settings.from_parameters(settings), int(rows.shape[1]), Y, learners, index, approximate=settings["refine"]
     )
     if len(held):
         if names:
@@ -67,52 +80,58 @@ def fit_model(
         if settings["feature_share"] == 0:
             model.index = None
         if ask or settings["refine"]:
-            near, alike = voters(model, rows, held, machine.jobs)
+            found = retrieve_held_out(model, rows, held, machine.jobs)
         if settings["refine"]:
-            listed = None
+            nearby = None
             if (
                 try_near
                 and model.index is not None
-                and model.index.work(rows[held], model.count, PRUNE_LOOSELY) > MOST_WORK
+                and model.index.work(rows[held], model.n_neighbours, PRUNE_LOOSELY) > MOST_WORK
             ):
-                _, listed = voters(
-                    replace(model, settings=model.settings.replace(feature_search="near")), rows, held, machine.jobs
-                )
-            learned = _refined(model, rows, held, near, alike, listed, machine, progress)
-            settings.update(learned.settings)
+                other = model.adjusted({"feature_search": "near"})
+                nearby = retrieve_held_out(other, rows, held, machine.jobs).feature_voters
+            learned = _fit_reranker(model, rows, held, found, nearby, machine, progress)
+            settings.update(refine_candidates=learned.size, refine_cost=learned.cost)
+            if learned.is_nearby:
+                settings["feature_search"] = "near"
             model.settings = X1Settings.from_parameters(settings)
-            model.refinement = learned.refinement
+            model.reranker = learned.reranker
             if ask:
-                answered = HeldOut(
-                    held, *refine.best(*learned.answers(machine.jobs), model.frequency, ANSWERS, machine.jobs)
-                )
+                candidates = learned.held_out_answers(machine.jobs)
+                answered = HeldOut(held, *best_candidates(*candidates, model.frequency, ANSWERS, machine.jobs))
         elif ask:
-            answered = answers(model, held, near, alike, ANSWERS, machine.jobs)
+            answered = answers(model, held, found, ANSWERS)
         if again:
             model.learners = train(rows, Y, settings, machine, progress)
         else:
             distance = settings["vote_distance"]
-            model.learners = [learner.joined_by(rows[held], held, distance, machine.jobs) for learner in learners]
+            model.learners = [learner.add_points(rows[held], held, distance, machine.jobs) for learner in learners]
         if settings["vote_search"] == "cells":
-            model.learners = [learner.celled(machine.jobs) for learner in model.learners]
+            model.learners = [learner.with_cells(machine.jobs) for learner in model.learners]
     model.learners = [rounded(learner, settings["precision"]) for learner in model.learners]
     return model, answered
 
 
-def _refined(
+def _fit_reranker(
     model: X1Model,
     rows: Rows,
     held: np.ndarray,
-    near: Voters,
-    alike: Voters,
-    listed: Voters | None,
+    found: Retrieved,
+    nearby: Voters | None,
     machine: Machine,
     progress: Progress,
-) -> refine.Learned:
+) -> rerank.FittedReranker:
+    given = model.settings.rerank
+    options = rerank.RerankOptions(
+        size=None if given.candidates == "auto" else int(given.candidates),
+        cost=None if given.cost == "auto" else float(given.cost),
+        min_weight=given.min_weight,
+        seed=model.settings.random_state or 0,
+    )
+    votes = rerank.HeldOutVotes(held, found.embedding_voters, found.feature_voters, nearby)
     with progress:
-        progress.start(refine.STEPS, "refining")
-        arguments = rows, model.Y, held, near, alike, listed, model.parameters, machine.jobs
-        return refine.learn(*arguments, progress.advance)
+        progress.start(rerank.STEPS, "refining")
+        return rerank.fit_reranker(rows, model.Y, votes, options, machine.jobs, progress.advance)
 
 
 def rounded(learner: Learner, precision: str) -> Learner:

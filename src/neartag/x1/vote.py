@@ -3,35 +3,49 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges
-from neartag.linalg.rows import csr_arrays
+from neartag.linalg.rows import CSRArrays
 from neartag.search import vote_kernels
+from neartag.search.weights import Voters
 
 
 def vote(
-    Y: csr_matrix, voters: np.ndarray, weights: np.ndarray, frequency: np.ndarray, k: int, threads: int = 1
+    labels: CSRArrays, voters: Voters, frequency: np.ndarray, k: int, threads: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k labels with the largest summed weight (m, k), and those sums.
 
-    Ties go to the more frequent label, then to the lower id; −1 with score 0 where fewer than k labels have votes.
+    `labels` are the arrays of the matrix (n, L) of what each training point votes for. Ties go to the more frequent
+    label, then to the lower id; −1 with score 0 where fewer than k labels have votes.
     """
-    m = voters.shape[0]
-    labels = np.empty((m, k), np.int32)
-    scores = np.empty((m, k), np.float64)
-    indptr, indices, _ = csr_arrays(Y)
-    arguments = (
-        indptr,
-        indices,
-        np.ascontiguousarray(voters, np.int32),
-        np.ascontiguousarray(weights, np.float64),
-        np.ascontiguousarray(frequency, np.int64),
-    )
+    m, n_labels = len(voters[0]), len(frequency)
+    best, scores = np.empty((m, k), np.int32), np.empty((m, k), np.float64)
+    contiguous = np.ascontiguousarray(voters[0], np.int32), np.ascontiguousarray(voters[1], np.float64)
+    frequency = np.ascontiguousarray(frequency, np.int64)
 
-    def part(start: int, stop: int) -> None:
-        scratch = np.zeros(Y.shape[1]), np.empty(Y.shape[1], np.int32)
-        vote_kernels.vote_top(*arguments, *scratch, labels, scores, start, stop)
+    def vote_on_rows(start: int, stop: int) -> None:
+        scratch = np.zeros(n_labels), np.empty(n_labels, np.int32)
+        vote_kernels.vote_top(labels, contiguous, frequency, scratch, best, scores, start, stop)
 
-    run_ranges(part, m, threads)
-    return labels, scores
+    run_ranges(vote_on_rows, m, threads)
+    return best, scores
+
+
+def label_shares(labels: CSRArrays, voters: Voters, asked: np.ndarray, n_labels: int, threads: int = 1) -> np.ndarray:
+    """Return the share of the votes that each label asked for has (m, k); 0 for −1, and where nobody voted for it."""
+    out = np.empty(asked.shape)
+    asked = np.ascontiguousarray(asked, np.int32)
+
+    def share_of_rows(start: int, stop: int) -> None:
+        vote_kernels.label_shares(labels, voters, asked, np.zeros(n_labels), out, start, stop)
+
+    run_ranges(share_of_rows, len(asked), threads)
+    return np.minimum(out, 1.0, out=out)
+
+
+def combine_votes(embedding_voters: Voters, feature_voters: Voters, feature_share: float) -> Voters:
+    """Return all voters with their shares of the whole vote, of which those by features have one in all."""
+    if feature_share == 0:
+        return embedding_voters
+    ids = np.hstack([embedding_voters[0], feature_voters[0]])
+    return ids, np.hstack([(1 - feature_share) * embedding_voters[1], feature_share * feature_voters[1]])

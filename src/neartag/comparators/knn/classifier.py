@@ -16,9 +16,9 @@ from neartag.comparators.shared.base import Comparator, Shape
 from neartag.comparators.shared.model import FitInfo, ScoringModel
 from neartag.comparators.shared.votes import vote_shares
 from neartag.core.progress import Progress
-from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows, normalise, transpose
+from neartag.search import topk_kernels
 from neartag.search.exact import nearest
 from neartag.search.inverted_index import PRUNE, FeatureIndex
 
@@ -38,7 +38,7 @@ class KNNModel(ScoringModel):
     @cached_property
     def index(self) -> FeatureIndex:
         """The rows at unit length, ready to be searched by cosine."""
-        return FeatureIndex.of(normalise(self.rows))
+        return FeatureIndex.from_rows(normalise(self.rows))
 
     @cached_property
     def half_squares(self) -> np.ndarray:
@@ -85,7 +85,7 @@ class KNNModel(ScoringModel):
             for first in range(0, m, BLOCK_QUERIES):
                 part = slice(first, first + BLOCK_QUERIES)
                 reach = matmul(rows[part], columns, threads) - self.half_squares[begin : begin + BLOCK_POINTS]
-                search_kernels.row_top(reach, begin, ids[part], found[part], 0, len(reach))
+                topk_kernels.row_top(reach, begin, ids[part], found[part], 0, len(reach))
         return ids, found
 
     def arrays(self) -> Arrays:

@@ -6,9 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from neartag.core.threads import run_ranges
-from neartag.linalg import topk_kernels as search_kernels
 from neartag.linalg.rows import Rows, as_rows, csr_arrays
-from neartag.search import inverted_index_kernels as list_kernels
+from neartag.search import topk_kernels
 
 LARGEST_SCORE = np.float32(1e30)
 
@@ -32,9 +31,9 @@ def top_columns(scores: Rows, k: int, threads: int) -> tuple[np.ndarray, np.ndar
         return ids, values
     if sparse.issparse(scores):
         rows = as_rows(scores)
-        run_ranges(list_kernels.sparse_row_top, m, threads, *csr_arrays(rows), ids, values, work=csr_arrays(rows)[0])
+        run_ranges(topk_kernels.sparse_row_top, m, threads, *csr_arrays(rows), ids, values, work=csr_arrays(rows)[0])
     else:
-        run_ranges(search_kernels.row_top, m, threads, np.ascontiguousarray(scores, np.float32), 0, ids, values)
+        run_ranges(topk_kernels.row_top, m, threads, np.ascontiguousarray(scores, np.float32), 0, ids, values)
     return ids, values
 
 

@@ -34,7 +34,7 @@ class Claim(NamedTuple):
 
 def _by_data(results: Results, experiment: str) -> Iterator[tuple[str, Results]]:
     own = results.select(experiment)
-    for data in datasets.ordered(own.names("data")):
+    for data in datasets.in_table_order(own.names("data")):
         yield data, own.select(data=data)
 
 

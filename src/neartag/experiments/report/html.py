@@ -118,14 +118,14 @@ def _render_cell(entry: Entry, name: str, best: bool, best_printed: bool, head: 
         shown = f"{entry:,}" if isinstance(entry, int) else entry
         kind = ' class="head"' if head else ""
         return f"<td{kind}{label}><span>{inline(shown)}</span></td>"
-    lines = [_mark_best(wording.value(entry), best)]
-    if spread := wording.spread(entry):
+    lines = [_mark_best(wording.format_value(entry), best)]
+    if spread := wording.format_spread(entry):
         lines.append(f"<small>{spread}</small>")
     if entry.note:
         lines.append(f'<small class="failed">{inline(entry.note)}</small>')
-    if paper := wording.printed(entry):
+    if paper := wording.format_printed(entry):
         lines.append(f"<small>paper {_mark_best(paper, best_printed)}</small>")
-        lines.append(f"<small>{wording.difference(entry)}</small>")
+        lines.append(f"<small>{wording.format_difference(entry)}</small>")
     return f'<td class="number"{label}><span>{"".join(lines)}</span></td>'
 
 

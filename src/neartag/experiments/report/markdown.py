@@ -44,10 +44,10 @@ def table(block: Table) -> str:
 def _render_cell(entry: Entry, best: bool, best_printed: bool) -> str:
     if not isinstance(entry, Number):
         return _escape(f"{entry:,}" if isinstance(entry, int) else entry)
-    measured = " ".join(filter(None, [_bold(wording.value(entry), best), wording.spread(entry)]))
+    measured = " ".join(filter(None, [_bold(wording.format_value(entry), best), wording.format_spread(entry)]))
     lines = [measured, entry.note and f"*{_escape(entry.note)}*"]
-    if paper := wording.printed(entry):
-        lines += [f"paper {_bold(paper, best_printed)}", wording.difference(entry)]
+    if paper := wording.format_printed(entry):
+        lines += [f"paper {_bold(paper, best_printed)}", wording.format_difference(entry)]
     return _LINE_BREAK.join(filter(None, lines))
 
 
