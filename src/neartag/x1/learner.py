@@ -167,8 +167,7 @@ class Learner:
         if probes == 1:
             return ids[:, 0], near[:, 0]
         reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
-        flat = (each.reshape(m, -1) for each in (ids, near, reach))
-        return _choose_by_reach(*flat, count, threads)
+        return _choose_by_reach(ids.reshape(m, -1), near.reshape(m, -1), reach.reshape(m, -1), count, threads)
 
     def _find_one(self, row: SingleRow, numbers: np.ndarray, distance: str, count: int, exact: bool) -> Neighbours:
         """Return the same for one row, whose nearest clusters are given, without the machinery of a batch."""
