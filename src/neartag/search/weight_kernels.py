@@ -1,7 +1,7 @@
 """The numba kernel of voters' weights, and the type of voters.
 
-It works on the rows start…stop, releases the GIL and is compiled once for the types named. A test holds it against plain
-numpy lines.
+It works on the rows start…stop, releases the GIL and is compiled once for the types named. A test holds it against
+plain numpy lines.
 """
 
 from __future__ import annotations
