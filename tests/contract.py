@@ -187,7 +187,7 @@ def assert_refused_when_damaged(model, folder, **arrays) -> None:
     for name, array in arrays.items():
         setattr(harmed, name, array)
     store.save(harmed, folder)
-    with pytest.raises(ModelError, match=f"'{model.kind}' does not fit"):
+    with pytest.raises(ModelError, match=f"the state of kind '{model.kind}' cannot be read"):
         store.load(folder)
 
 

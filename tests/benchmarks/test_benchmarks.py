@@ -310,7 +310,7 @@ def test_cost_measures_every_step_and_writes(toy, module, monkeypatch):
         monkeypatch.setattr(where, "compact", lambda rows: rows)  # the real sets are sparse, and stay so
     monkeypatch.setattr(cost.pages, "RESULTS", toy / "benchmarks" / "results")
     monkeypatch.setattr(cost.pages, "DOCS", toy / "docs")
-    monkeypatch.setitem(cost.DEFAULTS, "embedding_dim", 10)
+    monkeypatch.setitem(cost.SETTINGS, "toy", {"embedding_dim": 10})
     (toy / "benchmarks").mkdir()
     (toy / "docs").mkdir()
     page = toy / "docs" / "performance.md"
@@ -369,3 +369,24 @@ def test_plots_show_every_method_on_every_data_set(module, tmp_path):
         for word in ("toy", "other", "X1 preset", "cosine kNN"):
             assert drawn.count(f"<!-- {word} -->") == (1 if word in ("toy", "other") else 2)
         assert "PECOS" not in drawn
+
+
+def test_a_command_is_measured_beside_the_libraries_that_it_needs(tmp_path, module):
+    startup = module("startup")
+    found = startup.measure("--help", tmp_path, 1)
+    assert found["ratio"] == pytest.approx(found["CPU s"] / found["libraries' CPU s"])
+    assert set(startup.COMMANDS) == {"--help", "train, no such file", "predict, ten points", "tag, one text"}
+
+
+def test_steps_are_measured_in_turn_with_a_product(module, monkeypatch, tmp_path, capsys):
+    response, calls = module("response"), []
+    steps = [("a step", limit, 3, lambda: calls.append(1)) for limit in (1e9, 1e-12)]
+    for name in ("reading_steps", "training_steps", "model_steps"):
+        monkeypatch.setattr(response, name, lambda: iter(steps[:1]))
+    monkeypatch.setattr(response.pages, "RESULTS", tmp_path)
+    assert response.main(["--rounds", "2", "--check", "--write"]) == 0
+    assert len(calls) == 3 * (1 + 2 * 3)  # once before, then three times a round
+    assert capsys.readouterr().out.count("| a step |") == 3
+    assert len(json.loads((tmp_path / "response.json").read_text())["rows"]) == 3
+    monkeypatch.setattr(response, "reading_steps", lambda: iter(steps))
+    assert response.main(["--rounds", "1", "--check"]) == 1

@@ -36,10 +36,11 @@ from neartag.rerank import training as module
 from neartag.rerank.fusion import Fusion
 from neartag.x1 import training
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.selection import FEWEST, held_out_rows, retrieve_held_out
+from neartag.x1.resolve import MIN_HELD_OUT
+from neartag.x1.selection import held_out_rows, retrieve_held_out
 from refine_helpers import CLUSTERS, OPTIONS, fitted, in_plain_python, sharp, small_model, state_bytes
 
-LEAST = 4 * FEWEST  # points, from which on some can be held out
+LEAST = 4 * MIN_HELD_OUT  # points, from which on some can be held out
 
 
 # ---- what every classifier keeps
@@ -141,7 +142,7 @@ def test_too_few_to_refine_are_what_they_are_without(tmp_path):
 
 @pytest.mark.parametrize("n", [LEAST, 400, 5000, 10**6])
 def test_a_quarter_of_a_small_set_may_be_held_out(n):
-    held = held_out_rows(n, 0, few=True)
+    held = held_out_rows(n, 0, to_rerank=True)
     assert len(held) == {LEAST: 50, 400: 100, 5000: 500, 10**6: 2000}[n]
     assert len(set(held.tolist())) == len(held)
     assert held.max() < n
@@ -452,8 +453,8 @@ def test_held_out_points_are_answered_with_probabilities():
     data = synthetic.make(4000, 500, 60, 20, 3, seed=7)
     model = small_model(embedding_dim=30, svp_max_iter=3).fit(data.X, data.Y, held_out=True)
     held = model.held_out_
-    assert np.array_equal(held.points, held_out_rows(4000, 0, few=True))
-    assert_well_formed(held.labels, held.scores, 400, training.ANSWERS, 60)
+    assert np.array_equal(held.points, held_out_rows(4000, 0, to_rerank=True))
+    assert_well_formed(held.labels, held.scores, 400, training.HELD_OUT_ANSWERS, 60)
     there = held.labels >= 0
     right = np.zeros(there.shape, bool)
     right[there] = np.asarray(data.Y[np.repeat(held.points, there.sum(axis=1)), held.labels[there]]).ravel() == 1

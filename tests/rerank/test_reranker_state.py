@@ -176,7 +176,7 @@ def test_settings_of_another_kind_are_told_in_a_line(state, found, tmp_path):
     settings["refinement"] = found
     model.to_state = lambda: (settings, parts)
     store.save(model, tmp_path)
-    with pytest.raises(ModelError, match="'x1' does not fit") as error:
+    with pytest.raises(ModelError, match="the state of kind 'x1' cannot be read") as error:
         store.load(tmp_path)
     assert "\n" not in str(error.value)
 

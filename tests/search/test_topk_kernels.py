@@ -10,8 +10,8 @@ from scipy.sparse import csr_matrix
 
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, random_csr, random_labels, ranges, seeds
 from neartag.data.synthetic import make
-from neartag.linalg import product_kernels
-from neartag.search import cell_kernels, inverted_index_kernels, topk_kernels, vote_kernels
+from neartag.search import cell_kernels, inverted_index_kernels, topk_kernels
+from neartag.x1 import vote_kernels
 
 
 @given(ranges(), st.integers(0, 9), st.integers(1, 12), st.booleans(), seeds)
@@ -182,25 +182,10 @@ def test_what_is_left_out_of_the_first_look_hardly_changes_who_is_found():
     assert 0.97 < same < 1, "not exact, so something was left out, but nearly"
 
 
-def test_row_times_dense_and_dense_times_vector():
-    random = np.random.default_rng(0)
-    S = random_csr(random, 5, 12)
-    weights, out = random.standard_normal((12, 7)).astype(np.float32), np.empty(7, np.float32)
-    for row in range(5):
-        product_kernels.row_times_dense(parts(S), row, *frozen(weights), out)
-        np.testing.assert_allclose(out, (S @ weights)[row], rtol=0, atol=1e-6)
-    products = np.full(12, UNTOUCHED, np.float32)
-    product_kernels.dense_times_vector(weights, *frozen(out.copy()), products, 2, 9)
-    np.testing.assert_allclose(products[2:9], (weights @ out)[2:9], rtol=0, atol=1e-5)
-    assert (outside(products, 2, 9) == UNTOUCHED).all()
-
-
 @pytest.mark.parametrize(
     "kernel",
     [
         topk_kernels.row_top,
-        product_kernels.row_times_dense,
-        product_kernels.dense_times_vector,
         cell_kernels.cell_top,
         cell_kernels.cells_top,
         inverted_index_kernels.sparse_top,

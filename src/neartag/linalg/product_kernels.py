@@ -1,7 +1,8 @@
-"""The numba kernels of products of one row: with a table of weights, and of a table with one vector.
+"""The kernels of products: sparse rows by dense or sparse weights, a dense matrix by a vector, SᵀS of sparse rows.
 
-Each releases the GIL and is compiled once for the types named. A test holds each against the plain numpy line that it
-equals.
+Each kernel works on the rows start…stop and releases Python's lock, so that threads can share the rows. Inputs are
+read-only types, so that the arrays of a memory-mapped model can be given as they are. A test holds each kernel against
+the plain numpy line that it equals.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, VALUES, kernel
 
 @kernel(COUNT(IDS, COUNT, COUNT, ID))
 def first_not_below(numbers, start, stop, wanted):
-    """Where the first of the rising numbers start…stop is that is not below the wanted one; stop where all are."""
+    """Return where the first of the sorted numbers[start:stop] is that is not below the wanted one; stop if none is."""
     while start < stop:
         middle = (start + stop) // 2
         if numbers[middle] < wanted:
@@ -26,7 +27,7 @@ def first_not_below(numbers, start, stop, wanted):
 
 @kernel(types.void(CSR, COUNT, MATRIX, FLOAT[::1]))
 def row_times_dense(rows, i, weights, out):
-    """out = rows[i] @ weights for one row in CSR; summed entry by entry, so to the last bit as from lists."""
+    """out = rows[i] @ weights for one row in CSR, summed entry by entry: to the last bit as `sparse_times_sparse`."""
     indptr, indices, data = rows
     out[:] = 0.0
     width, position, end = out.shape[0], indptr[i], indptr[i + 1]
@@ -42,6 +43,48 @@ def row_times_dense(rows, i, weights, out):
         for c in range(width):
             out[c] += a0 * weights[j0, c]
         position += 1
+
+
+@kernel(types.void(CSR, MATRIX, FLOAT[:, ::1], COUNT, COUNT))
+def sparse_times_dense(rows, dense, out, start, stop):
+    """out[start:stop] = rows[start:stop] @ dense, rows in CSR."""
+    for i in range(start, stop):
+        row_times_dense(rows, i, dense, out[i])
+
+
+@kernel(types.void(CSR, CSR, FLOAT[:, ::1], COUNT, COUNT))
+def sparse_times_sparse(rows, weights, out, start, stop):
+    """out[start:stop] = (rows @ weights)[start:stop] as a dense block, both in CSR."""
+    indptr, indices, data = rows
+    w_indptr, w_indices, w_data = weights
+    for i in range(start, stop):
+        for c in range(out.shape[1]):
+            out[i, c] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            value, row = data[p], indices[p]
+            for q in range(w_indptr[row], w_indptr[row + 1]):
+                out[i, w_indices[q]] += value * w_data[q]
+
+
+@kernel([types.void(CSR, CSR, each[:, ::1], COUNT, COUNT) for each in (types.float32, types.float64)])
+def gram(columns, rows, out, start, stop):
+    """Lower triangle of (Sᵀ S)[start:stop] into `out`: S by its columns, Sᵀ in CSR, and by its rows, S in sorted CSR.
+
+    Sums are in float64, whatever type `out` has.
+    """
+    c_indptr, c_indices, c_data = columns
+    indptr, indices, data = rows
+    sums = np.zeros(out.shape[1], np.float64)
+    for f in range(start, stop):
+        for p in range(c_indptr[f], c_indptr[f + 1]):
+            row, value = c_indices[p], np.float64(c_data[p])
+            for q in range(indptr[row], indptr[row + 1]):
+                if indices[q] > f:
+                    break
+                sums[indices[q]] += value * data[q]
+        for c in range(f + 1):
+            out[f, c] = sums[c]
+            sums[c] = 0.0
 
 
 @kernel(types.void(MATRIX, VALUES, FLOAT[::1], COUNT, COUNT), fastmath=True)

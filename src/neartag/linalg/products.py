@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from neartag.core.threads import run_pieces, run_ranges, sum_blocks
-from neartag.linalg import kernels
+from neartag.linalg import product_kernels
 from neartag.linalg.rows import Rows, csr_arrays
 
 
@@ -25,10 +25,10 @@ def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
     n, left = rows.shape[0], csr_arrays(rows)
     out = np.empty((n, weights.shape[1]), np.float32)
     if sparse.issparse(weights):
-        run_ranges(kernels.sparse_times_sparse, n, threads, left, csr_arrays(weights), out, work=left[0])
+        run_ranges(product_kernels.sparse_times_sparse, n, threads, left, csr_arrays(weights), out, work=left[0])
     else:
         table = np.ascontiguousarray(weights, np.float32)  # (d, width)
-        run_ranges(kernels.sparse_times_dense, n, threads, left, table, out, work=left[0])
+        run_ranges(product_kernels.sparse_times_dense, n, threads, left, table, out, work=left[0])
     return out
 
 
@@ -56,5 +56,5 @@ def gram(rows: Rows, transposed: Rows, dtype: type = np.float64, threads: int = 
     d = rows.shape[1]
     out = np.zeros((d, d), dtype)  # pages above the diagonal are never touched, and so take no memory
     columns = csr_arrays(transposed)
-    run_ranges(kernels.gram, d, threads, columns, csr_arrays(rows), out, work=columns[0])
+    run_ranges(product_kernels.gram, d, threads, columns, csr_arrays(rows), out, work=columns[0])
     return out

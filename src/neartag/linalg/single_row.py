@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.linalg import kernels
+from neartag.linalg import product_kernels
 from neartag.linalg.rows import CSRArrays, Rows, csr_arrays
 
 
@@ -56,9 +56,9 @@ class SingleRow:
         """Return row @ weights (width,) for weights (d, width)."""
         out = np.empty((1, weights.shape[1]), np.float32)
         if sparse.issparse(weights):
-            kernels.sparse_times_sparse(self.arrays, csr_arrays(weights), out, 0, 1)
+            product_kernels.sparse_times_sparse(self.arrays, csr_arrays(weights), out, 0, 1)
         else:
-            kernels.sparse_times_dense(self.arrays, weights, out, 0, 1)
+            product_kernels.sparse_times_dense(self.arrays, weights, out, 0, 1)
         return out[0]
 
     def to_dense(self) -> np.ndarray:

@@ -16,9 +16,9 @@ from neartag.rerank.fusion_kernels import NO_SIMILARITY, NO_VOTE
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.search.weights import Voters
 
-# Candidates from each of the three: so many for each label that a point has on average, and no fewer than that.
+# Candidates from each of the three sources: so many for each label that a point has on average, and at least so many.
 CANDIDATES_PER_LABEL, MIN_CANDIDATES = 6, 20
-# Points whose candidates one piece of work finds at least.
+# Points of one piece of work at least.
 MIN_PIECE = 256
 
 

@@ -15,9 +15,9 @@ from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
 from neartag.search.weights import FEATURE_SHARPNESS, no_voters, voter_weights
 
-# Neighbours by features that are asked.
+# Neighbours by features of each point.
 NEIGHBOURS = 20
-# Of more points than this only some are searched, where that takes long; rows by which the work of a search is told.
+# Of more points than this only some are searched, if a search takes long; so many rows tell how long it takes.
 MIN_SEARCHED, SAMPLED_ROWS = 20_000, 1000
 # Points whose hard negatives are found at once.
 BLOCK_ROWS = 8192
@@ -25,9 +25,9 @@ BLOCK_ROWS = 8192
 
 @dataclass
 class NeighbourSearch:
-    """Training points, to be searched for each other's neighbours by features.
+    """A search of training points for each other's neighbours by features.
 
-    Of many only some are searched, where their lists are long: the search of all would cost the square of the points.
+    Of many points with long lists only some are searched: a search of all would cost the square of their number.
     """
 
     X: Rows  # unit rows (n, d)
@@ -66,7 +66,7 @@ class NeighbourSearch:
 
 @dataclass
 class CachedNeighbours:
-    """Neighbours of training points that are known already, asked for as `NeighbourSearch` is."""
+    """Neighbours of training points that were found before, with the same `find` as `NeighbourSearch`."""
 
     ids: np.ndarray  # (n, count) int32, −1: nobody
     cosines: np.ndarray  # (n, count), −inf: nobody's
@@ -76,7 +76,7 @@ class CachedNeighbours:
         return self.ids[block], self.cosines[block]
 
     def keep(self, kept: np.ndarray) -> CachedNeighbours:
-        """Return those of the points that are kept (n,), by their numbers among these; the others are nobody's."""
+        """Return the neighbours of the points that are kept (n,), among these, by their new numbers."""
         ids = self.ids[kept]
         stays = (ids >= 0) & kept[ids]
         numbers = np.where(stays, (np.cumsum(kept) - 1)[ids], -1).astype(np.int32)
@@ -95,8 +95,8 @@ def find_hard_negatives(
 ) -> csr_matrix:
     """Return where each label is a wrong candidate (n, L) among the training points themselves, unit rows X.
 
-    A point is left out of the centroids of its labels, and is not among its neighbours by features. Those by embedding
-    are not asked: they would cost the square of the points, and bring few labels that the other two do not.
+    A point is left out of the centroids of its labels, and is not its own neighbour. Neighbours by embedding are not
+    used: they would cost the square of the number of points, and bring few labels that the other two do not.
     """
     labels = csr_arrays(Y)
     blocks = [csr_matrix((0, Y.shape[1]), dtype=np.float32)]

@@ -1,4 +1,4 @@
-"""Rankers of labels that came after training: trained as soon as a label has enough points, in milliseconds each."""
+"""Train rankers for labels that came after training, as soon as a label has enough points, in milliseconds each."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from neartag.rerank.rankers import Rankers, fit_rankers
 from neartag.rerank.reranker import Reranker
 from neartag.search.inverted_index import FeatureIndex
 
-# Points from which on a label gets a ranker; with fewer the votes know better.
+# A label with so many points gets a ranker; with fewer, votes are more reliable.
 MIN_POINTS = 5
-# Neighbours by features among which a label's hard negatives are, and of how many of its points, the newest ones.
+# Hard negatives of a label are so many neighbours by features of each of its newest points, of which so many are asked.
 NEIGHBOURS, NEWEST_POINTS = 50, 30
 
 
@@ -31,8 +31,8 @@ def rank_new_labels(
 ) -> Reranker:
     """Return the reranker with rankers for those of the changed labels that training did not know.
 
-    Y (n, L) are the labels of all points as they are now, `frequency` (L,) how many points have each, `index` their
-    features. Without an index nothing can be trained, and votes go on deciding alone.
+    Y (n, L) are the labels of all points as they are now, `frequency` (L,) says how many points have each, and `index`
+    has their features. Without an index no ranker can be trained, and votes alone go on deciding.
     """
     reranker = reranker.widen(Y.shape[1])
     changed = np.unique(changed)
@@ -77,8 +77,8 @@ def _merge(
 def _fit(index: FeatureIndex, having: csr_matrix, cost: float, min_weight: float, threads: int) -> Rankers:
     """Return the rankers of some labels (n, some), each against neighbours by features that do not have it.
 
-    Neighbours are looked for among the points up to the last one that has the label: a ranker then does not depend on
-    whether points came one by one or many at a time.
+    Only points up to the last one that has the label are searched. A ranker then does not depend on whether points were
+    added one by one or many at a time.
     """
     columns = csr_matrix(having.T.tocsr())
     lists = []

@@ -1,10 +1,10 @@
 """The reranker: X1 retrieves, sparse linear rankers decide.
 
-Candidates of a point are the best labels by the vote of its neighbours in the embedding, by that of its neighbours by
-features, and by the labels' centroids. A ranker a label, trained against the points where that label was a wrong
-candidate, tells them apart; a fusion, fitted on held-out points, weighs what ranker, votes and centroid say. The result
-is a probability. What votes cannot see, a single word that decides, the rankers do; what has too few points for a
-ranker, the votes do.
+The candidates of a point are the best labels by the vote of its neighbours in the embedding, by the vote of its
+neighbours by features, and by the labels' centroids. Each label has a ranker, trained against the points where it was a
+wrong candidate. A fusion, fitted on held-out points, weighs what ranker, votes and centroid say, and returns a
+probability. Rankers see a single word that decides, which votes cannot. Votes know labels with too few points for a
+ranker.
 """
 
 from __future__ import annotations

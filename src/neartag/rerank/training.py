@@ -18,9 +18,9 @@ from neartag.rerank.rankers import Rankers, fit_rankers
 from neartag.rerank.reranker import Reranker
 from neartag.search.weights import Voters
 
-# Costs of the rankers' errors that are tried, the first where nothing can be told.
+# Costs of the rankers' errors that are tried. The first is used where none can be measured.
 COSTS = (0.5, 1.0)
-# They are tried on every so many-th of the labels that occur.
+# The costs are tried on one of so many labels.
 LABELS_PER_TRIED = 4
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
 MAX_POINTS_TO_REFIT = 50_000
@@ -30,8 +30,8 @@ MIN_RECALL = 0.97
 STEPS = 4
 # Candidates that a fusion is fitted to at most.
 MAX_FUSION_CANDIDATES = 250_000
-# Of the fusion's features: what voters say. Not how frequent a label is: one that has just come is rare for another
-# reason than one that was rare in training.
+# Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
+# the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
 SIMILARITY_COLUMN = 3
 
@@ -109,12 +109,13 @@ def fit_reranker(
 ) -> FittedReranker:
     """Return what reranks the votes on unit rows X (n, d) with labels Y (n, L), and what was chosen for it.
 
-    The rankers are trained without the points held out, the fusion is fitted to these, the cost chosen by how well that
-    fits. Of a small set the rankers are then trained again on all points. `report` is told of each step done.
+    The rankers are trained without the held-out points. The fusion is fitted to these, and the cost is chosen by how
+    well it fits. On a small data set the rankers are then trained again on all points. `report` is called after each
+    step.
     """
     size = candidates_per_source(Y) if options.size is None else int(min(options.size, Y.shape[1]))
-    # No label of the points held out may be used yet, not even as neighbours of the others: their labels would be wrong
-    # candidates just there, and the rankers would learn to refuse them to the very points that they are tried on.
+    # Held-out points may not be used yet, not even as neighbours of the others: their labels would be wrong candidates
+    # just there, and the rankers would learn to refuse these labels to the very points that they are tried on.
     kept = np.ones(X.shape[0], bool)
     kept[held.points] = False
     neighbours = _cache_neighbours(X, options.seed, threads)

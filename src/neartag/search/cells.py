@@ -1,9 +1,9 @@
-"""IVF cells: embedded points parted by where they lie, so that a search need only look at those of the nearest cells.
+"""IVF cells: embedded points are divided by where they lie, and a search looks only into the nearest cells.
 
-Looking at every point is what prediction in a large cluster costs. About √n centroids (`nlist`) are found by k-means on
-a sample; a query looks at the points of its `nprobe` nearest cells, some hundredths of all, and finds nearly all of its
-neighbours there. Centroids stay what they were in training: which points a query looks at depends on them and on the
-points that there are, not on when these came.
+In a large cluster, prediction would spend most of its time on comparing a query with every point. k-means on a sample
+finds about √n centroids (`nlist`). A query compares itself with the points of its `nprobe` nearest cells, some
+hundredths of all, and finds nearly all of its neighbours there. Centroids never change after training: which points a
+query sees depends on them and on the points that are stored, not on when these were added.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from neartag.search.exact import Neighbours, nearest, nearest_to_one
 MIN_POINTS_FOR_CELLS, NPROBE = 2000, 8
 # Points that k-means looks at for each cell at most, and its rounds.
 SAMPLE_PER_CELL, KMEANS_ROUNDS = 64, 5
-# A centroid is the mean of so many points at least: the place of a single one could not be forgotten.
+# A centroid is the mean of at least so many points: a mean of one would keep the place of a point that is forgotten.
 MIN_POINTS_PER_CENTROID = 5
-# Queries answered at once: several look into a cell, whose points are then multiplied with all of these. Fewer where
-# cells are so large, as of points all alike, that there would be more products than this.
+# Queries answered at once: the points of a cell are multiplied with all queries that look into it. Fewer where cells
+# are so large that there would be more products than this.
 QUERIES_AT_ONCE, MAX_PRODUCTS = 1024, 2**23
 
 _NO_OFFSET = np.empty(0, np.float32)
@@ -93,12 +93,12 @@ class Cells:
 def build_cells(
     points: np.ndarray, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS
 ) -> tuple[Cells | None, np.ndarray]:
-    """Return the cells of points (n, dim) and the points' order by cells; None where they are too few to be parted."""
+    """Return the cells of points (n, dim) and the points' order by cells; None where there are too few points."""
     n = len(points)
     if n < min_points:
         return None, np.arange(n)
     nlist = int(np.sqrt(n))
-    random = np.random.default_rng(0)  # no seed of the user's: where the centroids lie is no part of the method
+    random = np.random.default_rng(0)  # not the user's seed: where the centroids lie is no part of the method
     sample = points[np.sort(random.choice(n, min(n, SAMPLE_PER_CELL * nlist), replace=False))]
     centroids = sample[np.sort(random.choice(len(sample), nlist, replace=False))]
     for _ in range(KMEANS_ROUNDS):

@@ -1,7 +1,8 @@
-"""The nearest training points by the features themselves: a voter beside the paper's.
+"""An inverted index finds the nearest training points by their features: a second kind of voter beside the paper's.
 
-An embedding keeps what many labels have in common and blurs what is rare; a single shared rare word is the opposite.
-Given a share of the vote, neighbours by raw features help wherever words are sharp. Share 0 is the paper's method.
+An embedding keeps what many labels have in common and blurs what is rare. A rare word that two points share is the
+opposite. With a share of the vote, neighbours by features help wherever single words decide. Share 0 is the paper's
+method.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.search import inverted_index_kernels as kernels
 from neartag.search.exact import Neighbours, nearest
 
-# Frequent features that together have at most this share of a row's length are left out of the first look, where that
-# saves work, and so many rows for each one wanted are then scored in full. Measured on EUR-Lex: an eighth of the work,
-# 99.9% of the same neighbours, the same P@k; where features are alike (BibTeX) nothing is saved and all is looked at.
+# The first look leaves out frequent features that together have at most this share of a row's length, where that saves
+# work. So many rows for each neighbour wanted are then scored in full. Measured on EUR-Lex: an eighth of the work,
+# 99.9% of the same neighbours, the same P@k. Where all features are alike (BibTeX), nothing is left out.
 PRUNE, RESCORED_PER_NEIGHBOUR = 0.3, 4
 # The share where votes only propose labels: half to a quarter of the work on texts, and the same figures.
 PRUNE_LOOSELY = 0.6
-# A search of all points is long when it looks at more entries than this for a point.
+# A search of all points takes long when it reads more entries than this for a point.
 MOST_WORK = 15_000
 
 
@@ -116,10 +117,10 @@ class FeatureIndex:
         return ids, cosines
 
     def work(self, X: Rows, count: int, prune: float) -> float:
-        """Return how many entries a search of all points looks at for a row of X, on average."""
+        """Return how many entries a search of all points reads for a row of X, on average."""
         if self.is_sparse:
             pointer, n = self.postings.indptr.astype(np.int64, copy=False), self.postings.shape[1]
-        else:  # counted alike, so that dense and sparse rows of the same numbers are treated alike
+        else:  # nonzero numbers count, so that dense and sparse rows of the same numbers are treated alike
             pointer, n = csr.pointer(np.count_nonzero(self.postings, axis=0)), len(self.postings)
         rescoring = RESCORED_PER_NEIGHBOUR * count * (int(pointer[-1]) // max(n, 1))
         queries = csr_arrays(csr_matrix(X))
@@ -148,7 +149,7 @@ class FeatureIndex:
 
 
 def merge_ids(lists: list[np.ndarray]) -> np.ndarray:
-    """Return several lists of row numbers for each point (m, each) as one; of those that are there twice, one is −1."""
+    """Return several lists of row numbers for each point (m, each) as one, without repeating any; −1: none."""
     if len(lists) == 1:
         return lists[0]
     rows = np.sort(np.hstack(lists), axis=1)

@@ -168,9 +168,7 @@ class TextTagger:
     @property
     def stored(self) -> StoredModel:
         """The model with its names, encoder and texts."""
-        if self._stored is None:
-            raise NeartagError("this TextTagger has not learned anything yet: call fit(texts, labels) first")
-        return self._stored
+        return self._check_fitted()
 
     @property
     def labels(self) -> list[str]:
@@ -180,7 +178,7 @@ class TextTagger:
     @property
     def calibration(self) -> Calibration | None:
         """What turns scores into probabilities; None where nothing does."""
-        self.stored  # noqa: B018 (raises before the first fit)
+        self._check_fitted()
         return self._calibration
 
     def __len__(self) -> int:
@@ -327,6 +325,11 @@ class TextTagger:
             self._stored = update.forget_points(self.stored, gone)
             self._rows_by_id = None
         return int(gone.sum())
+
+    def _check_fitted(self) -> StoredModel:
+        if self._stored is None:
+            raise NeartagError("this TextTagger has not learned anything yet: call fit(texts, labels) first")
+        return self._stored
 
     def _encoder_to_fit(self) -> Any:
         from neartag.encoders.tfidf import TfidfFeatures

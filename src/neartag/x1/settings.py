@@ -7,7 +7,7 @@ this value instead. A setting may still be "auto"; `resolve_*` functions return 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from neartag.x1 import parameters
@@ -111,11 +111,16 @@ class X1Settings:
 
     def replace(self, **changes: Any) -> X1Settings:
         """Return the settings with some of them changed, named as flat parameters: `replace(l2=1.0)`."""
-        known = self.to_parameters()
-        unknown = changes.keys() - known.keys()
+        unknown = changes.keys() - _PLACES.keys()
         if unknown:
             raise KeyError(f"no setting is called {', '.join(sorted(unknown))}")
-        return _filled(X1Settings, known | changes)
+        groups: dict[str | None, dict[str, Any]] = {}
+        for name, value in changes.items():
+            group, field_name = _PLACES[name]
+            groups.setdefault(group, {})[field_name] = value
+        own = groups.pop(None, {})
+        nested = {group: replace(getattr(self, group), **values) for group, values in groups.items() if group}
+        return replace(self, **own, **nested)
 
 
 def _places() -> dict[str, tuple[str | None, str]]:

@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_blocks, sum_blocks
-from neartag.linalg import kernels
+from neartag.linalg import product_kernels
 from neartag.linalg.products import matmul_rows, transpose_matmul
 from neartag.linalg.rows import csr_arrays
 from neartag.x1 import svp_kernels
@@ -135,7 +135,7 @@ class _Pattern:
         """(S @ block)[start:stop] for the matrix S of these values on Ω."""
         out = np.empty((stop - start, block.shape[1]), np.float32)
         rows = self.indptr[start : stop + 1], self.indices, values
-        kernels.sparse_times_dense(rows, block, out, 0, stop - start)
+        product_kernels.sparse_times_dense(rows, block, out, 0, stop - start)
         return out
 
 

@@ -1,9 +1,9 @@
-"""Points added to a fitted model, and points forgotten, without training again.
+"""Add points to a fitted model, or forget some, without training again.
 
-A point is added as a new point is predicted: routed to its cluster, embedded by what that has learned, and then it
-votes. What is forgotten loses its features, embedding and votes; the regressors keep what they learned from it. Both
-give a new model: after any of them, predictions are those of a model with the same regressors whose stored points are
-exactly that set.
+An added point is treated as a point to predict: it goes to its nearest cluster, is embedded by that cluster's
+regressors, and votes from then on. A forgotten point loses its features, its embedding and its votes; the regressors
+keep what they learned from it. Both functions return a new model. It predicts what a model with the same regressors
+predicts whose stored points are exactly those that are left.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from neartag.rerank.new_labels import rank_new_labels
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.model import X1Model
 
-# Points looked at to tell how well the embeddings fit them.
-SAMPLE = 200
+# Points of the sample that measures how well the embeddings fit.
+DRIFT_SAMPLE = 200
 # A retrain is advised when this share of the points was added, or of the trained ones forgotten, or when added points
 # fit so many times worse than trained ones.
-LARGEST_SHARE, LARGEST_RATIO = 0.2, 1.25
+MAX_CHANGED_SHARE, MAX_ERROR_RATIO = 0.2, 1.25
+
+_COUNT_AGAIN = np.empty(0, np.int64)  # in place of frequencies that are out of date
 
 
 def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
@@ -36,7 +38,7 @@ def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
     stacked = csr_matrix(sparse.vstack([csr.widen(model.Y, Y.shape[1]), Y.astype(np.float32)], format="csr"))
     index = None if model.index is None else model.index.append(rows)
     added = np.concatenate([model.added, np.ones(m, bool)])
-    more = replace(model, Y=stacked, learners=learners, index=index, frequency=_none(), added=added)
+    more = replace(model, Y=stacked, learners=learners, index=index, frequency=_COUNT_AGAIN, added=added)
     return _rank_new_labels(more, Y.indices, threads)
 
 
@@ -53,7 +55,7 @@ def forget(model: X1Model, gone: np.ndarray) -> X1Model:
         Y=model.Y[kept],
         learners=learners,
         index=None if model.index is None else model.index.keep(kept),
-        frequency=_none(),
+        frequency=_COUNT_AGAIN,
         added=model.added[kept],
         forgotten=model.forgotten + int((gone & ~model.added).sum()),
     )
@@ -74,32 +76,32 @@ class Drift:
     def retrain(self) -> str:
         """Why training again is advised, "" where it is not."""
         reasons = []
-        if self.added > LARGEST_SHARE * max(1, self.points):
+        if self.added > MAX_CHANGED_SHARE * max(1, self.points):
             reasons.append(f"{self.added} of {self.points} points were added")
-        if self.forgotten > LARGEST_SHARE * max(1, self.points - self.added + self.forgotten):
+        if self.forgotten > MAX_CHANGED_SHARE * max(1, self.points - self.added + self.forgotten):
             reasons.append(f"{self.forgotten} points that it learned from are forgotten")
-        if self.error_trained and self.error_added and self.error_added > LARGEST_RATIO * self.error_trained:
+        if self.error_trained and self.error_added and self.error_added > MAX_ERROR_RATIO * self.error_trained:
             reasons.append(f"added points fit {self.error_added / self.error_trained:.1f} times worse")
         return "; ".join(reasons)
 
 
 def drift(model: X1Model, seed: int = 0) -> Drift:
-    """Return how many points were added and forgotten, and how well a sample of old and new ones is embedded."""
+    """Return how many points were added and forgotten, and how well samples of trained and added ones are embedded."""
     errors = [reconstruction_error(model, np.flatnonzero(which), seed) for which in (~model.added, model.added)]
     return Drift(model.n_points, int(model.added.sum()), model.forgotten, *errors)
 
 
 def reconstruction_error(model: X1Model, rows: np.ndarray, seed: int = 0) -> float | None:
-    """Return how badly embeddings tell the label similarities of these points, a mean over a sample of them.
+    """Return how badly the embeddings of these points keep their label similarities, a mean over a sample.
 
-    For each: its most similar points by labels in its cluster, as many as SVP preserves, and the squared difference of
-    the two cosines, by labels and by embedding, as a share of the squared cosine by labels. 0 is perfect, 1 as bad as
-    knowing nothing. None where no point has labels.
+    For each point its most similar points by labels in its cluster are taken, as many as SVP preserves. The error is
+    the squared difference of the two cosines, by labels and by embedding, as a share of the squared cosine by labels: 0
+    is perfect, 1 as bad as no embedding. None where no point has labels.
     """
     labelled = rows[np.diff(model.Y.indptr)[rows] > 0]
     if not len(labelled):
         return None
-    chosen = np.random.default_rng(seed).permutation(labelled)[:SAMPLE]
+    chosen = np.random.default_rng(seed).permutation(labelled)[:DRIFT_SAMPLE]
     lengths = np.sqrt(np.maximum(np.diff(model.Y.indptr), 1)).astype(np.float32)
     unit = sparse.diags(1 / lengths).tocsr() @ model.Y  # label rows of unit length
     wrong, whole = 0.0, 0.0
@@ -135,7 +137,3 @@ def _keep_members(cluster: Cluster, kept: np.ndarray, number: np.ndarray) -> Clu
     points = np.ascontiguousarray(cluster.points[stays])
     cells = None if cluster.cells is None else cluster.cells.keep(stays)
     return replace(cluster, members=number[cluster.members[stays]], points=points, cells=cells)
-
-
-def _none() -> np.ndarray:
-    return np.empty(0, np.int64)  # frequencies to be counted anew

@@ -1,7 +1,7 @@
 """The numba kernels of LPSR: scores of some labels of each point, and the objective that labels are assigned by.
 
-As in `neartag.linalg.kernels`, each is compiled once for the types named and releases the GIL; a test holds each
-against the plain numpy lines that it equals.
+As in `neartag.linalg.product_kernels`, each is compiled once for the types named and releases the GIL; a test holds
+each against the plain numpy lines that it equals.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ def top_columns(scores: Rows, k: int, threads: int) -> tuple[np.ndarray, np.ndar
         return ids, values
     if sparse.issparse(scores):
         rows = as_rows(scores)
-        run_ranges(topk_kernels.sparse_row_top, m, threads, *csr_arrays(rows), ids, values, work=csr_arrays(rows)[0])
+        arrays = csr_arrays(rows)
+        run_ranges(topk_kernels.sparse_row_top, m, threads, arrays, ids, values, work=arrays[0])
     else:
         run_ranges(topk_kernels.row_top, m, threads, np.ascontiguousarray(scores, np.float32), 0, ids, values)
     return ids, values
