@@ -50,17 +50,22 @@ LEAST = 4 * MIN_HELD_OUT  # points, from which on some can be held out
 class RefinedContract(ClassifierContract):
     """The contract of all, but for what rounding can do here."""
 
+    @pytest.fixture(scope="class")
+    def of_distinct_points(self):
+        """Return points whose neighbours are not equally near, their labels, and a model of the first 300 of them."""
+        made = synthetic.make(380, 150, 40, 12, 2)
+        X = made.X.copy()
+        X.data = np.round(1e4 * X.data).astype(np.float32)
+        return X, made.Y, self.make_model(refine_candidates=40).fit(X[:300], made.Y[:300])
+
     @pytest.mark.parametrize("form", DENSE_FORMS)
-    def test_dense_features_give_the_same_predictions(self, form):
+    def test_dense_features_give_the_same_predictions(self, form, of_distinct_points):
         # With the contract's tolerance, but where nothing is cut off between equals: on data whose neighbours are not
         # equally near, as the contract's small whole numbers are, and with room for every label. Else rounding decides
         # who is on this side of a cut; a single hard negative of thousands then moves scores by 0.01, on the contract's
         # own data by 0.05 and, with few candidates and one vote each, by 0.18.
-        made = synthetic.make(380, 150, 40, 12, 2)
-        X = made.X.copy()
-        X.data = np.round(1e4 * X.data).astype(np.float32)
-        sparse_one = self.make_model(refine_candidates=40).fit(X[:300], made.Y[:300])
-        other = self.make_model(refine_candidates=40).fit(DENSE_FORMS[form](X[:300]), made.Y[:300])
+        X, Y, sparse_one = of_distinct_points
+        other = self.make_model(refine_candidates=40).fit(DENSE_FORMS[form](X[:300]), Y[:300])
         assert other.model_.settings == sparse_one.model_.settings
         wanted = sparse_one.decision_function(X[300:]).toarray()
         assert np.abs(other.decision_function(DENSE_FORMS[form](X[300:])).toarray() - wanted).max() < 1e-3
