@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import inspect
 import subprocess
 import sys
@@ -76,6 +78,22 @@ def test_the_docstring_tells_the_reference_and_the_cost(name):
     assert METHODS[name].reference.split(",")[0].split()[0] in text, "the first author"
     assert "Objective" in text
     assert "Cost" in text or "Complexity" in text
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_docstrings_example_runs(name):
+    (example,) = doctest.DocTestFinder(recurse=False).find(METHODS[name].estimator_class(), globs={})
+    assert doctest.DocTestRunner().run(example) == (0, 5)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_method_is_found_by_its_folder_and_gives_its_classes(name):
+    package = importlib.import_module(f"neartag.comparators.{name}")
+    assert package.METHOD is METHODS[name]
+    for given in (METHODS[name].estimator_class(), METHODS[name].model_class()):
+        assert getattr(package, given.__name__) is given
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = package.Nothing
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -176,7 +194,7 @@ def test_a_preset_that_a_method_has_not_is_refused():
         presets.get("nothing", "leml")
 
 
-def test_squashed_scores_keep_their_order():
+def test_scores_brought_between_0_and_1_keep_their_order():
     raw = np.float32([-1e6, -3, -0.1, 0, 0.4, 0.5, 0.50001, 1, 40, 1e6])
     found = to_unit_interval(raw, 0.5)
     assert (np.diff(found) > 0).all()
@@ -229,5 +247,5 @@ def test_a_sparse_matrix_where_a_dense_one_belongs_is_a_damaged_model(tmp_path, 
     model = made(name).fit(data.X, data.Y).model_
     setattr(model, array, csr_matrix(getattr(model, array)))
     store.save(model, tmp_path / "model")
-    with pytest.raises(ModelError, match="does not fit"):
+    with pytest.raises(ModelError, match="cannot be read"):
         store.load(tmp_path / "model")

@@ -361,10 +361,10 @@ def test_every_column_is_a_method_that_can_be_made():
     for variant in (*table3.METHODS, *printed.TABLE_1):
         for data in ("bibtex", "eurlex4k-partial", "debian", "unheard-of"):
             settings = methods.preset(variant, data)
-            method, changes = methods.VARIANTS.get(variant, (variant, {}))
-            known = {parameter.name for parameter in registry.get(method).parameters}
+            column = methods.find_variant(variant)
+            known = {parameter.name for parameter in registry.get(column.method).parameters}
             assert settings.keys() <= known
-            assert changes.items() <= settings.items()
+            assert column.changes.items() <= settings.items()
         assert methods.title(variant)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
 from neartag import presets
 from neartag.core.errors import ParameterError
+from neartag.methods import presets as methods_presets
+from neartag.methods import tune
 from neartag.x1 import parameters
 
 
@@ -34,6 +38,13 @@ def test_large_sets_have_the_original_programs_settings(name, learners, clusters
 def test_data_sets_names_are_presets_too():
     assert presets.get("mediamill-rand") == presets.get("mediamill")
     assert presets.get("eurlex4k-partial") == presets.get("eurlex")
+
+
+def test_the_docstrings_examples_run():
+    for module in (methods_presets, tune):
+        failed, attempted = doctest.testmod(module)
+        assert failed == 0
+        assert attempted > 3
 
 
 def test_a_preset_is_the_callers_own():

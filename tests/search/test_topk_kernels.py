@@ -10,7 +10,8 @@ from scipy.sparse import csr_matrix
 
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, random_csr, random_labels, ranges, seeds
 from neartag.data.synthetic import make
-from neartag.search import cell_kernels, inverted_index_kernels, topk_kernels, vote_kernels
+from neartag.search import cell_kernels, inverted_index_kernels, topk_kernels
+from neartag.x1 import vote_kernels
 
 
 @given(ranges(), st.integers(0, 9), st.integers(1, 12), st.booleans(), seeds)

@@ -52,8 +52,7 @@ class Ensembles(Experiment):
         most = max(self.counts[cell.method])
         if cell.method == "fastxml":
             return {**methods.preset("fastxml", cell.data), "trees": most}
-        settings = methods.paper_settings(cell.data) if cell.method == "x1" else methods.preset(cell.method, cell.data)
-        return {**settings, "n_learners": most, "n_clusters": CLUSTERS}
+        return {**methods.settings_for(cell.method, cell.data), "n_learners": most, "n_clusters": CLUSTERS}
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision and bytes by the number of learners."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from neartag.core.errors import ParameterError
 from neartag.evaluation import metrics
@@ -18,12 +18,23 @@ PRECISIONS = tuple(f"P@{k}" for k in CUTS)
 # The paper's number of clusters depends on the points; with a single cluster all learners would be the same.
 PAPER_CLUSTERS = "points / 6000, at least 2"
 POINTS_PER_CLUSTER = 6000
-# Columns of tables that are variants: a method, and what is changed in its preset.
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "x1": ("x1", {}),  # with the paper's settings: `paper_settings`
-    "x1-preset": ("x1", {}),
-    "fastxml-1": ("fastxml", {"trees": 1}),
-    "lpsr-nb": ("lpsr", {"scorer": "naive_bayes"}),
+
+
+class Variant(NamedTuple):
+    """A column of a table: a method, and what is changed in its preset."""
+
+    title: str
+    method: str
+    changes: dict[str, Any]
+    as_paper: bool = False  # has the paper's settings in place of its preset: `paper_settings`
+
+
+# Columns that are more than a method with its preset.
+VARIANTS = {
+    "x1": Variant("X1", registry.DEFAULT_METHOD, {}, as_paper=True),
+    "x1-preset": Variant("X1, preset", registry.DEFAULT_METHOD, {}),
+    "fastxml-1": Variant("FastXML-1", "fastxml", {"trees": 1}),
+    "lpsr-nb": Variant("LPSR-NB", "lpsr", {"scorer": "naive_bayes"}),
 }
 # What benchmarks/choose_paper.py chose on held-out fifths of the training part for X1 with the paper's settings, where
 # it differs from the preset: presets were chosen together with a vote by the features, and at other dimensions.
@@ -33,21 +44,30 @@ PAPER_CHOICES: dict[str, dict[str, Any]] = {
     "eurlex": {"l2": 1.0},
     "eurlex4k-partial": {"l2": 1.0},
 }
-TITLES = {"x1": "X1", "x1-preset": "X1, preset", "fastxml-1": "FastXML-1", "lpsr-nb": "LPSR-NB"}
+
+
+def find_variant(name: str) -> Variant:
+    """Return a column: a variant, or a method with its preset."""
+    return VARIANTS.get(name) or Variant(registry.get(name).title, name, {})
 
 
 def title(variant: str) -> str:
     """Return the heading of a column."""
-    return TITLES.get(variant) or registry.get(variant).title
+    return find_variant(variant).title
+
+
+def settings_for(variant: str, data: str, *, large: bool = False) -> dict[str, Any]:
+    """Return the settings of a column on a data set: the paper's settings for X1, the presets of the others."""
+    return paper_settings(data, large=large) if find_variant(variant).as_paper else preset(variant, data)
 
 
 def preset(variant: str, data: str) -> dict[str, Any]:
     """Return the settings of a method on a data set: its preset, or the defaults if it has none, and the changes."""
-    method, changes = VARIANTS.get(variant, (variant, {}))
+    column = find_variant(variant)
     try:
-        return {**presets.get(data, method), **changes}
+        return {**presets.get(data, column.method), **column.changes}
     except ParameterError:
-        return dict(changes)
+        return dict(column.changes)
 
 
 def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
@@ -56,7 +76,8 @@ def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
     One learner and dimension 100 on small sets; 15 learners, dimension 50 and one cluster per 6,000 points on large
     ones. What the paper does not have is off: the second vote by features, and the reranker.
     """
-    chosen = {name: value for name, value in preset("x1", data).items() if not name.startswith("refine")}
+    own = preset(registry.DEFAULT_METHOD, data)
+    chosen = {name: value for name, value in own.items() if not name.startswith("refine")}
     fixed: dict[str, Any] = {**PAPER_CHOICES.get(data, {}), "n_learners": 1, "embedding_dim": 100}
     if large:
         fixed = {"n_learners": 15, "embedding_dim": 50, "n_clusters": PAPER_CLUSTERS}
@@ -65,9 +86,8 @@ def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
 
 def train(variant: str, settings: dict[str, Any], parts: Parts, seed: int, work: Work) -> tuple[Any, dict[str, float]]:
     """Return a fitted classifier and what its training cost."""
-    method, _ = VARIANTS.get(variant, (variant, {}))
     whole = {**resolve_clusters(settings, parts.X.shape[0]), "random_state": seed, "n_jobs": work.jobs}
-    classifier = registry.get(method).estimator_class()(**whole)
+    classifier = registry.get(find_variant(variant).method).estimator_class()(**whole)
     wall, cpu = time.perf_counter(), time.process_time()
     with work.start(None, "training"):
         classifier.fit(parts.X, parts.Y, progress=work)

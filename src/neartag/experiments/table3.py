@@ -41,9 +41,7 @@ class SmallSets(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for X1, the presets of the others."""
-        if cell.method == "x1":
-            return methods.paper_settings(cell.data)
-        return methods.preset(cell.method, cell.data)
+        return methods.settings_for(cell.method, cell.data)
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size of the method on the split."""

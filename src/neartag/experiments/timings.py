@@ -58,7 +58,7 @@ class Timings(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for X1 with one learner, and the presets of the others."""
-        if cell.method != "x1":
+        if not methods.find_variant(cell.method).as_paper:
             return methods.preset(cell.method, cell.data)
         large = cell.data in datasets.large([cell.data])
         clusters = cell.option("clusters")
@@ -71,18 +71,18 @@ class Timings(Experiment):
         settings, one_core = self.settings(cell), Work(1)
         few = slice(0, WARM_UP_POINTS)
         warm_up = Parts(parts.X[few], parts.Y[few], parts.X_test[few], parts.Y_test[few])
-        simple = {**settings, "n_clusters": 2} if cell.method == "x1" else settings
+        simple = {**settings, "n_clusters": 2} if "n_clusters" in settings else settings
         _time_prediction(methods.train(cell.method, simple, warm_up, cell.seed, one_core)[0], warm_up)
         work.start(None, "training")
         classifier, cost = methods.train(cell.method, settings, parts, cell.seed, one_core)
-        learners = {"x1": 1, "leml": 1, "fastxml": classifier.get_params().get("trees", 1)}[cell.method]
+        learners = classifier.get_params().get("trees", 1)
         work.start(None, "predicting")
         measured: dict[str, Any] = {
             "train_seconds": round(cost["train_seconds"] / learners, 5),
             "learners": learners,
             **_time_prediction(classifier, parts),
         }
-        if cell.method == "x1":
+        if methods.find_variant(cell.method).as_paper:
             measured["points_searched"] = round(_points_searched(classifier.model_, parts.X_test), 1)
         return measured
 

@@ -12,7 +12,7 @@ from numba import types
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 from neartag.linalg.product_kernels import first_not_below, row_times_dense
 from neartag.search.topk_kernels import place_label
-from neartag.search.vote_kernels import VOTERS
+from neartag.search.weight_kernels import VOTERS
 
 FLAGS = types.boolean[::1]
 # Features → labels: the centroids, of unit length; the same as an array (d, L), or (0, 0); and the length that each

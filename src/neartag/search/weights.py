@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neartag.core.errors import ParameterError
-from neartag.search import vote_kernels
+from neartag.search import weight_kernels
 
 WEIGHTS = ("similarity", "uniform")
 
@@ -28,5 +28,5 @@ def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: floa
     if kind not in WEIGHTS:
         raise ParameterError(f"vote_weight must be one of {WEIGHTS}, not {kind!r}")
     out = np.empty(cosines.shape)
-    vote_kernels.shares(cosines, sharpness if kind == "similarity" else 0.0, out, 0, len(out))
+    weight_kernels.shares(cosines, sharpness if kind == "similarity" else 0.0, out, 0, len(out))
     return out

@@ -262,9 +262,9 @@ def _assemble(
     from neartag.storage.additions import apply_segments  # it needs scipy
 
     grown = apply_segments(stored, [contents[added.file.name] for added in manifest.added], place)
-    told = sum(added.points for added in manifest.added)
-    if grown.model.n_points - model.n_points != told:  # whoever follows the folder relies on this number
-        raise ModelError(f"{place} is damaged, it tells of other added documents than the {told} there: {REMEDY}")
+    listed, there = sum(added.points for added in manifest.added), grown.model.n_points - model.n_points
+    if there != listed:  # whoever follows the folder relies on this number
+        raise ModelError(f"{place} is damaged, model.json lists {listed} added documents of {there}: {REMEDY}")
     return grown
 
 

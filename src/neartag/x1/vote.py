@@ -6,8 +6,8 @@ import numpy as np
 
 from neartag.core.threads import run_ranges
 from neartag.linalg.rows import CSRArrays
-from neartag.search import vote_kernels
 from neartag.search.weights import Voters
+from neartag.x1 import vote_kernels
 
 
 def vote(

@@ -69,7 +69,7 @@ class Comparator(LabelClassifier):
             cls.__doc__ = DOCSTRING.format(
                 summary=(cls.__doc__ or "").strip(),
                 parameters=describe_parameters(cls.method.parameters),
-                module=cls.__module__,
+                module=cls.__module__.removesuffix(".classifier"),  # whose package has the class too
                 name=cls.__name__,
             )
 

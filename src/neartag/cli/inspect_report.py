@@ -1,0 +1,134 @@
+"""What `neartag inspect` prints: tables of parameters, clusters, rankers, drift, calibration and files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neartag.cli import output
+from neartag.cli.options import in_words
+from neartag.methods import registry
+
+
+def show(model: str, report: dict[str, Any]) -> None:
+    """Print the report of `neartag.cli.inspect.describe` as tables."""
+    yes = {True: "yes", False: "no"}
+    method = registry.get(report["kind"])
+    output.show_pairs(
+        [
+            ("model", f"{model}, {method.title}, written by neartag {report['neartag_version']}"),
+            (
+                "holds",
+                f"{report['points']:,} points, {report['features']:,} features, {report['labels']:,} labels",
+            ),
+            ("takes texts", yes[report["trained_on_texts"]]),
+            ("names", f"of labels: {yes[report['label_names']]}, of points: {yes[report['point_names']]}"),
+        ]
+    )
+    print()
+    settings = report["parameters"]
+    rows = [
+        [parameter.name, in_words(settings[parameter.name]), in_words(parameter.default), parameter.help]
+        for parameter in method.parameters
+        if parameter.name in settings
+    ]
+    output.show_table(["parameter", "value", "default", "meaning"], rows, words=(0, 1, 2, 3))
+    if "learners" in report:
+        print()
+        _show_learners(report["learners"])
+    if settings.get("refine"):
+        print()
+        _show_refinement(report["refinement"], report["labels"])
+    if "drift" in report:
+        print()
+        _show_drift(report["drift"])
+    if report.get("calibration"):
+        print()
+        _show_calibration(report["calibration"])
+    print()
+    rows = [[name, output.human_bytes(size)] for name, size in report["files"].items()]
+    output.show_table(["file", "size"], [*rows, ["all", output.human_bytes(report["bytes"])]])
+
+
+def _show_refinement(refinement: dict[str, Any] | None, labels: int) -> None:
+    if refinement is None:
+        output.show_pairs([("rankers", "none: there were too few points to fit them to, and votes decide alone")])
+        return
+    later = refinement["later_rankers"]
+    rankers = refinement["rankers"] + later
+    since = f", {later:,} of them trained since for new labels" if later else ""
+    output.show_pairs(
+        [
+            ("rankers", f"{rankers:,}, for {labels:,} labels{since}"),
+            ("weights", f"{refinement['weights']:,}, {refinement['weights'] / max(1, rankers):,.0f} per ranker"),
+            ("candidates", f"{refinement['candidates']:,} at most, by each vote and by the labels' means"),
+        ]
+    )
+
+
+def _show_drift(drift: dict[str, Any]) -> None:
+    errors = [
+        f"{what} {100 * drift[name]:.1f}%"
+        for what, name in (("of trained points", "error_trained"), ("of added ones", "error_added"))
+        if drift[name] is not None
+    ]
+    output.show_pairs(
+        [
+            ("added since", f"{drift['added']:,} of {drift['points']:,} points"),
+            ("forgotten", f"{drift['forgotten']:,} points that were learned from"),
+            ("error", ", ".join(errors) or "unknown"),
+            ("train again", drift["retrain"] or "not needed"),
+        ]
+    )
+
+
+def _show_calibration(calibration: dict[str, Any]) -> None:
+    best = calibration["best_f1"]
+    output.show_pairs(
+        [
+            ("scores", f"probabilities, {calibration['kind']}, from {calibration['points']:,} held-out points"),
+            (
+                "off by",
+                f"{100 * calibration['error']:.1f} percentage points on average (Brier {calibration['brier']:.3f})",
+            ),
+            (
+                "best F1",
+                f"{100 * best['f1']:.1f} at threshold {best['threshold']:.3f} "
+                f"(precision {100 * best['precision']:.1f}, recall {100 * best['recall']:.1f})",
+            ),
+        ]
+    )
+    print()
+    rows = [
+        [
+            f"{100 * each['low']:.0f}–{100 * each['high']:.0f}%",
+            f"{each['answers']:,}",
+            f"{100 * each['probability']:.1f}%",
+            f"{100 * each['right']:.1f}%",
+        ]
+        for each in calibration["bins"]
+    ]
+    output.show_table(["score", "answers", "mean score", "right"], rows)
+    print()
+    wishes = [
+        [f"{100 * float(wish):g}%", *(["out of reach", "", ""] if cut is None else _cut_cells(cut))]
+        for wish, cut in calibration["for_precision"].items()
+    ]
+    output.show_table(["wished precision", "threshold", "precision", "recall"], wishes)
+
+
+def _cut_cells(cut: dict[str, float]) -> list[str]:
+    return [f"{cut['threshold']:.3f}", f"{100 * cut['precision']:.1f}%", f"{100 * cut['recall']:.1f}%"]
+
+
+def _show_learners(learners: list[dict[str, Any]]) -> None:
+    headings = ["learner", "clusters", "points: min", "median", "max", "unexplained: min", "median", "max"]
+    rows = [
+        [
+            str(number),
+            str(len(learner["cluster_sizes"])),
+            *(f"{value:,.0f}" for value in learner["cluster_size"].values()),
+            *(f"{100 * value:.1f}%" for value in learner["unexplained"].values()),
+        ]
+        for number, learner in enumerate(learners)
+    ]
+    output.show_table(headings, rows)
