@@ -40,16 +40,17 @@ from neartag.x1 import kmeans as partition
 from neartag.x1 import label_graph as neighbours
 from neartag.x1 import regression as admm
 from neartag.x1 import svp
-from neartag.x1.learner import svp_steps, train_cluster
-from neartag.x1.parameters import DEFAULTS
-from neartag.x1.regression import penalty_for
+from neartag.x1.learner import train_cluster
+from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.schedule import cluster_bytes
+from neartag.x1.settings import SVPSettings, X1Settings
 from neartag.x1.vote import vote
 
 SYNTHETIC = "synthetic-178k"
 NAMES = ("eurlex4k-partial", "yso-finna-en-100k", SYNTHETIC)
 # All points are in one cluster, so that n alone differs. Partitions are measured apart, into so many clusters.
 PARTITIONS = {"yso-finna-en-100k": (16,), SYNTHETIC: (2, 29, 64)}
+SETTINGS = {SYNTHETIC: {"n_clusters": 1, "embedding_dim": 50}}
 VOTERS, MOST_QUERIES = 20, 10_000
 LONG = 10.0  # seconds from which one run is enough
 # Bytes of a number, and of an entry of a sparse matrix: its column and its value.
@@ -380,10 +381,10 @@ class Steps:
         self.facts |= {"Ω": graph.nnz, "pairs compared": pairs, "pairs without groups": every}
         return graph
 
-    def embed_labels(self, graph, settings: dict) -> np.ndarray:
+    def embed_labels(self, graph, settings: SVPSettings) -> np.ndarray:
         """SVP: the points' order, the start, and the three parts of a step."""
-        n, dim = graph.shape[0], settings["embedding_dim"]
-        options = {name: settings[f"svp_{name}"] for name in ("step", "max_iter", "tol")}
+        n, dim = graph.shape[0], settings.dim
+        options = {"step": settings.step, "max_iter": settings.max_iter, "tol": settings.tol}
 
         def run():
             parts = "_start", "_tangent_step", "_whitening", "_ritz"
@@ -495,21 +496,21 @@ class Steps:
         self.add("vote, 1,000 queries", seconds, voting(labels), "adding", peak, len(voters) / 1000)
 
 
-def settled(X, settings: dict) -> dict:
-    """The settings with what a cluster's training settles itself."""
-    return {**settings, "l2": penalty_for(X, settings["l2"]), "svp_max_iter": svp_steps(settings)}
-
-
 def load(name: str):
     """Unit rows and labels to train on, unit rows to ask about, and the settings."""
     if name == SYNTHETIC:
         made = synthetic.make(178_000, 162_000, 32_500, 42, 3.2)
         X = normalise(as_rows(made.X))
-        return X, made.Y, X[:MOST_QUERIES], settled(X, {**DEFAULTS, "embedding_dim": 50})
+        return X, made.Y, X[:MOST_QUERIES], settings_of(name, X)
     train, test = registry.load(name, "train"), registry.load(name, "test")
-    settings = {**DEFAULTS, **(presets.get(name) if name == "eurlex4k-partial" else {})}
-    settings = settled(train.X, {**settings, **partition.auto_partition(train.X.shape[0], settings)})
-    return normalise(as_rows(train.X)), train.Y, normalise(as_rows(test.X))[:MOST_QUERIES], settings
+    queries = normalise(as_rows(test.X))[:MOST_QUERIES]
+    return normalise(as_rows(train.X)), train.Y, queries, settings_of(name, train.X)
+
+
+def settings_of(name: str, X) -> X1Settings:
+    """The preset's settings where there is one, those of SETTINGS, and what X1 chooses itself."""
+    given = {**(presets.get(name) if name == "eurlex4k-partial" else {}), **SETTINGS.get(name, {})}
+    return resolve(X1Settings.from_parameters(given), DataFacts.of(X))
 
 
 def measure(name: str, cores: int) -> dict:
@@ -527,14 +528,14 @@ def measure(name: str, cores: int) -> dict:
     with single_threaded_blas():
         for count in PARTITIONS.get(name, ()):
             steps.cut(X, count)
-        graph = steps.graph(Y, settings["svp_neighbours"])
-        weights = steps.regress(rows, steps.embed_labels(graph, settings), settings["l2"])
+        graph = steps.graph(Y, settings.svp.neighbours)
+        weights = steps.regress(rows, steps.embed_labels(graph, settings.svp), settings.regression.l2)
         points = steps.embed(rows, weights)
         asked = normalise(admm.embed(select_columns(queries, features), weights, threads=cores))
         steps.vote(Y, [steps.search(asked, points), steps.look_up(X, queries)])
     facts = {"n": n, "d": X.shape[1], "features a point": X.nnz / n, "L": Y.shape[1], "labels a point": Y.nnz / n}
-    facts |= {"L̂": settings["embedding_dim"], "n̄": settings["svp_neighbours"], **steps.facts}
-    formula = cluster_bytes(n, X.nnz, X.shape[1], settings) / 1e6
+    facts |= {"L̂": settings.svp.dim, "n̄": settings.svp.neighbours, **steps.facts}
+    formula = cluster_bytes(n, X.nnz, X.shape[1], settings.svp) / 1e6
     facts |= {"training s": seconds, "peak MB measured": peak, "peak MB by formula": formula}
     return {"data": name, **facts, "rows": steps.rows}
 

@@ -28,7 +28,7 @@ from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.regression import embed, truncate
 from neartag.x1.settings import X1Settings
-from neartag.x1.training import rounded
+from neartag.x1.training import round_learner
 
 NAMES = ("bibtex", "eurlex4k-partial")
 MEASURES = ("P@1", "P@3", "P@5")
@@ -47,7 +47,9 @@ OPTIONS = (
 def option(model: X1Model, rows, changes: dict) -> X1Model:
     """The model that training on these unit rows with the option would give."""
     settings = model.settings.replace(**changes)
-    learners = [rounded(truncated(each, rows, settings), settings.regression.precision) for each in model.learners]
+    learners = [
+        round_learner(truncated(each, rows, settings), settings.regression.precision) for each in model.learners
+    ]
     return replace(model, settings=settings, learners=learners)
 
 

@@ -19,8 +19,8 @@ from scipy.sparse import csr_matrix
 from neartag.data import registry
 from neartag.linalg.rows import as_rows, normalise
 from neartag.metrics import evaluate
+from neartag.x1 import ensemble
 from neartag.x1 import kmeans as partition
-from neartag.x1 import training
 from neartag.x1.classifier import X1Classifier
 
 HELD_OUT, SEED = 5000, 5
@@ -55,7 +55,7 @@ def cut_by_labels(Y: csr_matrix):
         smoothed = normalise(as_rows(csr_matrix(shares @ label_words)))  # (n, d)
         smoothed.data[smoothed.data < 0.02] = 0  # the long tail of words says little and makes rows nearly dense
         smoothed.eliminate_zeros()
-        found = partition.partition(smoothed, settings["n_clusters"], max_size=None, seed=seed, threads=threads)
+        found = partition.partition(smoothed, settings.count, max_size=None, seed=seed, threads=threads)
         return partition.Partition(partition._means(X, found.assignment, found.n_clusters), found.assignment)
 
     return cut
@@ -64,15 +64,15 @@ def cut_by_labels(Y: csr_matrix):
 def measure(name: str, settings: dict, parts) -> dict:
     X, Y, X_held, Y_held = parts
     settings = dict(settings)
-    ordinary, flat = training.cut, partition.FLAT
+    ordinary, flat = ensemble.make_partition, partition.FLAT
     if settings.pop("plain", False):
         partition.FLAT = settings["n_clusters"]
     if settings.pop("by_labels", False):
-        training.cut = cut_by_labels(Y)
+        ensemble.make_partition = cut_by_labels(Y)
     wall = time.perf_counter()
     model = X1Classifier(**settings).fit(X, Y)
     row = {"setting": name, "train s": time.perf_counter() - wall, "share": model.model_.feature_share}
-    training.cut, partition.FLAT = ordinary, flat
+    ensemble.make_partition, partition.FLAT = ordinary, flat
     for column, share in (("mixed", row["share"]), ("alone", 0.0)):
         wall = time.perf_counter()
         labels, _ = model.set_params(feature_share=share).predict_topk(X_held, 5)

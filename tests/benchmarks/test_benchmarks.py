@@ -310,7 +310,7 @@ def test_cost_measures_every_step_and_writes(toy, module, monkeypatch):
         monkeypatch.setattr(where, "compact", lambda rows: rows)  # the real sets are sparse, and stay so
     monkeypatch.setattr(cost.pages, "RESULTS", toy / "benchmarks" / "results")
     monkeypatch.setattr(cost.pages, "DOCS", toy / "docs")
-    monkeypatch.setitem(cost.DEFAULTS, "embedding_dim", 10)
+    monkeypatch.setitem(cost.SETTINGS, "toy", {"embedding_dim": 10})
     (toy / "benchmarks").mkdir()
     (toy / "docs").mkdir()
     page = toy / "docs" / "performance.md"

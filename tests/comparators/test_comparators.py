@@ -194,7 +194,7 @@ def test_a_preset_that_a_method_has_not_is_refused():
         presets.get("nothing", "leml")
 
 
-def test_squashed_scores_keep_their_order():
+def test_scores_brought_between_0_and_1_keep_their_order():
     raw = np.float32([-1e6, -3, -0.1, 0, 0.4, 0.5, 0.50001, 1, 40, 1e6])
     found = to_unit_interval(raw, 0.5)
     assert (np.diff(found) > 0).all()

@@ -20,6 +20,7 @@ from neartag.experiments.results import Record, Results, Summary
 from neartag.experiments.runner import Work
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.label_graph import neighbour_graph
+from neartag.x1.settings import SVPSettings
 from neartag.x1.svp import svp
 
 
@@ -123,7 +124,7 @@ def test_one_cluster_of_all_points_is_the_global_svd():
 def test_x1s_error_is_that_of_its_embeddings_on_the_pairs_of_neighbours():
     Y = labels(60, 20, seed=5)
     clusters = [np.arange(35), np.arange(35, 60)]
-    settings = {"label_similarity": "inner", "svp_neighbours": 8, "svp_step": 1.0, "svp_max_iter": 6, "svp_tol": 0.0}
+    settings = SVPSettings(neighbours=8, similarity="inner", step=1.0, max_iter=6, tol=0.0)
     (found,) = figure1a.error_of_x1(Y, clusters, [4], settings, Work(1))
     left = whole = 0.0
     for members in clusters:

@@ -16,8 +16,8 @@ from contract import problem
 from neartag import store
 from neartag.linalg.quantization import pack, round_to, unpack
 from neartag.linalg.rows import as_rows, normalise
-from neartag.x1 import training as module
 from neartag.x1.classifier import X1Classifier
+from x1_helpers import fit_joined
 
 COMPACT = {"float16": np.float16, "int8": np.int8}
 SMALL = {"n_learners": 2, "n_clusters": 2, "embedding_dim": 16, "svp_neighbours": 20, "vote_neighbours": 10}
@@ -132,10 +132,9 @@ def test_training_rounds_what_it_would_keep_otherwise(precision):
 
 
 @pytest.mark.parametrize("precision", COMPACT)
-def test_points_that_join_later_are_rounded_too(precision, monkeypatch):
-    monkeypatch.setattr(module, "SMALL", 100)
-    monkeypatch.setattr(module, "held_out_rows", lambda n, seed, few: np.arange(0, n, 5))
-    model = fitted(precision=precision, vote_neighbours="auto")
+def test_points_that_join_later_are_rounded_too(precision):
+    data, options = problem(), {**SMALL, "feature_share": 0.2, "precision": precision, "vote_neighbours": "auto"}
+    model = fit_joined(data.X, data.Y, np.arange(0, data.X.shape[0], 5), **options)
     assert sum(len(cluster.members) for cluster in model.learners[0].clusters) == problem().X.shape[0]
     for cluster in clusters(model):
         assert np.array_equal(round_to(cluster.points, precision), cluster.points)

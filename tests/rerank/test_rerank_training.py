@@ -15,7 +15,7 @@ from refine_helpers import fitted
 def held():
     """Rows, labels, and the votes on some that are held out, also with voters that are near by embedding."""
     data, model = problem(), fitted().model_
-    rows, points = normalise(as_rows(data.X)), held_out_rows(240, 0, few=True)
+    rows, points = normalise(as_rows(data.X)), held_out_rows(240, 0, to_rerank=True)
     found = retrieve_held_out(model, rows, points, 1)
     nearby = retrieve_held_out(model.adjusted({"feature_search": "near"}), rows, points, 1)
     votes = HeldOutVotes(points, found.embedding_voters, found.feature_voters, nearby.feature_voters)

@@ -36,10 +36,11 @@ from neartag.rerank import training as module
 from neartag.rerank.fusion import Fusion
 from neartag.x1 import training
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.selection import FEWEST, held_out_rows, retrieve_held_out
+from neartag.x1.resolve import MIN_HELD_OUT
+from neartag.x1.selection import held_out_rows, retrieve_held_out
 from refine_helpers import CLUSTERS, OPTIONS, fitted, in_plain_python, sharp, small_model, state_bytes
 
-LEAST = 4 * FEWEST  # points, from which on some can be held out
+LEAST = 4 * MIN_HELD_OUT  # points, from which on some can be held out
 
 
 # ---- what every classifier keeps
@@ -49,17 +50,22 @@ LEAST = 4 * FEWEST  # points, from which on some can be held out
 class RefinedContract(ClassifierContract):
     """The contract of all, but for what rounding can do here."""
 
+    @pytest.fixture(scope="class")
+    def of_distinct_points(self):
+        """Return points whose neighbours are not equally near, their labels, and a model of the first 300 of them."""
+        made = synthetic.make(380, 150, 40, 12, 2)
+        X = made.X.copy()
+        X.data = np.round(1e4 * X.data).astype(np.float32)
+        return X, made.Y, self.make_model(refine_candidates=40).fit(X[:300], made.Y[:300])
+
     @pytest.mark.parametrize("form", DENSE_FORMS)
-    def test_dense_features_give_the_same_predictions(self, form):
+    def test_dense_features_give_the_same_predictions(self, form, of_distinct_points):
         # With the contract's tolerance, but where nothing is cut off between equals: on data whose neighbours are not
         # equally near, as the contract's small whole numbers are, and with room for every label. Else rounding decides
         # who is on this side of a cut; a single hard negative of thousands then moves scores by 0.01, on the contract's
         # own data by 0.05 and, with few candidates and one vote each, by 0.18.
-        made = synthetic.make(380, 150, 40, 12, 2)
-        X = made.X.copy()
-        X.data = np.round(1e4 * X.data).astype(np.float32)
-        sparse_one = self.make_model(refine_candidates=40).fit(X[:300], made.Y[:300])
-        other = self.make_model(refine_candidates=40).fit(DENSE_FORMS[form](X[:300]), made.Y[:300])
+        X, Y, sparse_one = of_distinct_points
+        other = self.make_model(refine_candidates=40).fit(DENSE_FORMS[form](X[:300]), Y[:300])
         assert other.model_.settings == sparse_one.model_.settings
         wanted = sparse_one.decision_function(X[300:]).toarray()
         assert np.abs(other.decision_function(DENSE_FORMS[form](X[300:])).toarray() - wanted).max() < 1e-3
@@ -136,7 +142,7 @@ def test_too_few_to_refine_are_what_they_are_without(tmp_path):
 
 @pytest.mark.parametrize("n", [LEAST, 400, 5000, 10**6])
 def test_a_quarter_of_a_small_set_may_be_held_out(n):
-    held = held_out_rows(n, 0, few=True)
+    held = held_out_rows(n, 0, to_rerank=True)
     assert len(held) == {LEAST: 50, 400: 100, 5000: 500, 10**6: 2000}[n]
     assert len(set(held.tolist())) == len(held)
     assert held.max() < n
@@ -447,8 +453,8 @@ def test_held_out_points_are_answered_with_probabilities():
     data = synthetic.make(4000, 500, 60, 20, 3, seed=7)
     model = small_model(embedding_dim=30, svp_max_iter=3).fit(data.X, data.Y, held_out=True)
     held = model.held_out_
-    assert np.array_equal(held.points, held_out_rows(4000, 0, few=True))
-    assert_well_formed(held.labels, held.scores, 400, training.ANSWERS, 60)
+    assert np.array_equal(held.points, held_out_rows(4000, 0, to_rerank=True))
+    assert_well_formed(held.labels, held.scores, 400, training.HELD_OUT_ANSWERS, 60)
     there = held.labels >= 0
     right = np.zeros(there.shape, bool)
     right[there] = np.asarray(data.Y[np.repeat(held.points, there.sum(axis=1)), held.labels[there]]).ravel() == 1

@@ -134,7 +134,7 @@ def test_the_share_is_chosen_with_the_neighbours_that_will_vote(monkeypatch):
 def test_held_out_points_never_vote_even_where_a_cluster_has_none_but_them():
     data = problem()
     options = {**SMALL, "n_clusters": 40, "feature_share": 0.5, "feature_search": "near", "vote_neighbours": "auto"}
-    held = held_out.held_out_rows(data.X.shape[0], 0, few=True)
+    held = held_out.held_out_rows(data.X.shape[0], 0, to_rerank=True)
     with pytest.warns(UserWarning, match="fewer than"):
         model = X1Classifier(**options).fit(data.X, data.Y).model_
     rows = normalise(as_rows(data.X))

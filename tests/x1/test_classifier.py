@@ -510,7 +510,7 @@ def test_progress_is_told_of_every_cluster():
     progress = Counted()
     model = small_model().fit(problem().X, problem().Y, progress=progress).model_
     clusters = sum(len(learner.clusters) for learner in model.learners)
-    steps = clusters * cluster_steps(model.parameters)  # SVP may end early: what it leaves out counts as done
+    steps = clusters * cluster_steps(model.settings)  # SVP may end early: what it leaves out counts as done
     assert (progress.total, progress.done, progress.ended) == (steps, steps, True)
     with joblib.parallel_config(backend="loky"):  # other processes cannot tell of their steps, only of their end
         small_model(n_jobs=2).fit(problem().X, problem().Y, progress=progress)

@@ -14,7 +14,7 @@ from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.rows import as_rows, normalise
 from neartag.x1 import kmeans as module
-from neartag.x1.kmeans import auto_partition, partition, route
+from neartag.x1.kmeans import partition, route
 
 
 @pytest.fixture(autouse=True)
@@ -302,38 +302,6 @@ def test_truncated_centroids_keep_no_more_where_entries_are_equal():
     X = normalise(np.repeat(np.eye(2, dtype=np.float32), 10, axis=1).repeat(5, axis=0))  # (10, 20)
     found = partition(X, 2, seed=0, centroid_entries=4)
     assert (np.diff(found.centroids.tocsc().indptr) == 4).all()
-
-
-# ---- how many
-
-
-@pytest.mark.parametrize(
-    ("n", "learners", "clusters", "dim", "wanted"),
-    [
-        (1, "auto", "auto", "auto", (1, 1, 200)),
-        (40_000, "auto", "auto", "auto", (1, 1, 200)),
-        (100_000, "auto", "auto", "auto", (1, 1, 100)),
-        (400_000, "auto", "auto", "auto", (3, 4, 100)),
-        (1, 3, "auto", "auto", (3, 2, 200)),  # several learners are to differ, so they get at least two clusters
-        (1_000_000, 3, "auto", 50, (3, 10, 50)),
-        (1_000_000, 1, "auto", "auto", (1, 10, 100)),
-        (100, 1, "auto", 7, (1, 1, 7)),
-        (100, "auto", 1, "auto", (1, 1, 200)),
-        (100, "auto", 7, "auto", (3, 7, 200)),
-        (100, 4, 1, "auto", (4, 1, 200)),
-        (100_000, 1, 4, "auto", (1, 4, 200)),
-    ],
-)
-def test_automatic_numbers(n, learners, clusters, dim, wanted):
-    settled = auto_partition(n, {"n_learners": learners, "n_clusters": clusters, "embedding_dim": dim})
-    assert settled == dict(zip(("n_learners", "n_clusters", "embedding_dim"), wanted, strict=True))
-
-
-@pytest.mark.parametrize(("n", "measured", "dim"), [(100, False, 64), (100, True, 100), (10**6, True, 100)])
-def test_fewer_dimensions_where_rankers_decide(n, measured, dim):
-    settings = {"n_learners": 1, "n_clusters": "auto", "embedding_dim": "auto", "refine": True}
-    assert auto_partition(n, settings, measured=measured)["embedding_dim"] == dim
-    assert auto_partition(n, {**settings, "embedding_dim": 7}, measured=measured)["embedding_dim"] == 7
 
 
 # ---- many clusters, in two stages

@@ -13,15 +13,11 @@ from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.rows import normalise
 from neartag.x1 import regression as module
-from neartag.x1.classifier import X1Classifier
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.regression import (
-    PENALTY,
-    PENALTY_DENSE,
     admm,
     cheapest_solver,
     embed,
-    penalty_for,
     soft_threshold,
     truncate,
 )
@@ -293,27 +289,3 @@ def test_truncation_stores_no_zeros():
     assert found.nnz == 3
     assert np.array_equal(found.toarray(), weights)
     assert truncate(0 * weights, 0.5).nnz == 0
-
-
-# ---- the penalty where none is given
-
-
-def test_dense_measurements_of_many_points_get_a_small_penalty():
-    random = np.random.default_rng(0)
-    many, few = random.random((200, 20)), random.random((199, 20))
-    assert penalty_for(many.astype(np.float32)) == penalty_for(csr_matrix(many.astype(np.float32))) == PENALTY_DENSE
-    assert penalty_for(few.astype(np.float32)) == PENALTY
-    assert penalty_for(many.astype(np.float32), clusters=2) == PENALTY  # of which each has half the points
-    assert penalty_for(many.astype(np.float32), 0.5) == 0.5
-    late = np.concatenate([np.zeros((3000, 20)), random.random((3000, 20))]).astype(np.float32)
-    assert penalty_for(late) == penalty_for(late[::-1]) == PENALTY_DENSE  # whatever the order
-    words = csr_matrix(many * (random.random((200, 20)) < 0.1), dtype=np.float32)
-    assert penalty_for(words) == penalty_for(words.toarray()) == PENALTY
-
-
-def test_the_classifier_takes_that_penalty_and_says_so():
-    random = np.random.default_rng(0)
-    X, Y = random.random((200, 10)), csr_matrix(random.random((200, 6)) < 0.3, dtype=np.float32)
-    options = {"n_clusters": 1, "embedding_dim": 4, "svp_neighbours": 5}
-    assert X1Classifier(**options).fit(X, Y).model_.parameters["l2"] == PENALTY_DENSE
-    assert X1Classifier(**options, l2=0.5).fit(X, Y).model_.parameters["l2"] == 0.5

@@ -13,10 +13,10 @@ from neartag.core.parameters import parse_bytes
 from neartag.data import synthetic
 from neartag.x1 import schedule
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.parameters import DEFAULTS
 from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
+from neartag.x1.settings import SVPSettings
 
-SETTINGS = {**DEFAULTS, "embedding_dim": 50}
+SETTINGS = SVPSettings(dim=50)
 
 
 def test_one_cluster_has_all_threads():
@@ -64,8 +64,8 @@ def test_every_task_runs_once_within_the_bounds(sizes, jobs, room):
 def test_what_a_cluster_needs_grows_with_everything():
     usual = cluster_bytes(10_000, 400_000, 50_000, SETTINGS)
     assert cluster_bytes(20_000, 800_000, 50_000, SETTINGS) > usual
-    assert cluster_bytes(10_000, 400_000, 50_000, {**SETTINGS, "svp_neighbours": 300}) > usual
-    assert cluster_bytes(10_000, 400_000, 50_000, {**SETTINGS, "embedding_dim": 600}) > usual
+    assert cluster_bytes(10_000, 400_000, 50_000, SVPSettings(dim=50, neighbours=300)) > usual
+    assert cluster_bytes(10_000, 400_000, 50_000, SVPSettings(dim=600)) > usual
     assert cluster_bytes(10, 400, 50_000, SETTINGS) < usual / 100
 
 
@@ -93,16 +93,16 @@ def test_training_obeys_the_limit(monkeypatch):
         X1Classifier(**settings, max_memory="1KB").fit(data.X, data.Y)
     monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
     seen: list[int] = []
-    monkeypatch.setattr("neartag.x1.training._parallel", lambda at_once, work: seen.append(at_once) or _run(work))
+    monkeypatch.setattr("neartag.x1.ensemble._parallel", lambda at_once, work: seen.append(at_once) or _run(work))
     free = X1Classifier(**settings).fit(data.X, data.Y).model_
     assert max(seen) == 2
     seen.clear()
     sizes = [len(cluster.members) for cluster in free.learners[0].clusters]
-    shapes = [(size, int(data.X.nnz / 600 * size), 200, {**DEFAULTS, **settings}) for size in sizes]
+    shapes = [(size, int(data.X.nnz / 600 * size), 200, free.settings.svp) for size in sizes]
     need = max(cluster_bytes(*shape) for shape in shapes) + sum(kept_bytes(*shape) for shape in shapes)
     bound = X1Classifier(**settings, max_memory=need).fit(data.X, data.Y).model_
     assert set(seen) == {1}
-    assert "max_memory" not in bound.settings
+    assert "max_memory" not in bound.parameters
     for one, other in zip(free.learners[0].clusters, bound.learners[0].clusters, strict=True):
         assert (one.points == other.points).all(), "the same model, however many clusters at once"
 

@@ -9,9 +9,12 @@ from scipy.sparse import csr_matrix
 from neartag.data import synthetic
 from neartag.linalg.rows import as_rows, normalise
 from neartag.metrics import evaluate
-from neartag.x1 import training as module
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.selection import CHOICES, FEWEST, MOST, held_out_rows
+from neartag.x1.resolve import MAX_HELD_OUT, MIN_HELD_OUT
+from neartag.x1.selection import CHOICES, held_out_rows
+from neartag.x1.settings import X1Settings
+from neartag.x1.training import hold_out
+from x1_helpers import fit_joined
 
 SETTINGS = {"n_clusters": 1, "embedding_dim": 8, "svp_neighbours": 20, "n_jobs": 1}
 
@@ -21,21 +24,19 @@ def problem(n=1200, **changes):
 
 
 def test_how_many_are_held_out():
-    assert len(held_out_rows(10 * FEWEST - 1, 0)) == 0
-    assert len(held_out_rows(10 * FEWEST, 0)) == FEWEST
+    assert len(held_out_rows(10 * MIN_HELD_OUT - 1, 0)) == 0
+    assert len(held_out_rows(10 * MIN_HELD_OUT, 0)) == MIN_HELD_OUT
     rows = held_out_rows(10**6, 0)
-    assert len(rows) == len(set(rows.tolist())) == MOST
+    assert len(rows) == len(set(rows.tolist())) == MAX_HELD_OUT
     assert (np.diff(rows) > 0).all()
     assert (rows == held_out_rows(10**6, 0)).all()
     assert (rows != held_out_rows(10**6, 1)).any()
 
 
-@pytest.mark.parametrize("small", [True, False])
-def test_every_point_votes_in_the_end(small, monkeypatch):
-    if not small:
-        monkeypatch.setattr(module, "SMALL", 100)
+@pytest.mark.parametrize("refit", [True, False])
+def test_every_point_votes_in_the_end(refit):
     data = problem()
-    model = X1Classifier(**SETTINGS).fit(data.X, data.Y).model_
+    model = X1Classifier(**SETTINGS).fit(data.X, data.Y).model_ if refit else fit_joined(data.X, data.Y, **SETTINGS)
     (cluster,) = model.learners[0].clusters
     assert sorted(cluster.members.tolist()) == list(range(1200))
     assert cluster.points.shape == (1200, 8)
@@ -47,8 +48,12 @@ def test_every_point_votes_in_the_end(small, monkeypatch):
     assert (ids[:, 0] == held).mean() > 0.9, "but for points with equal embeddings"
 
 
-def test_with_a_fixed_vote_nobody_is_held_out(monkeypatch):
-    monkeypatch.setattr(module, "held_out_rows", lambda n, seed: pytest.fail("nothing to choose"))
+def test_with_a_fixed_vote_nobody_is_held_out():
+    fixed = X1Settings.from_parameters({"feature_share": 0.3, "vote_neighbours": 15})
+    assert not len(hold_out(1200, fixed, return_held_out=False))
+    assert len(hold_out(1200, fixed, return_held_out=True))
+    for name in CHOICES:
+        assert len(hold_out(1200, fixed.replace(**{name: "auto"}), return_held_out=False))
     data = problem()
     model = X1Classifier(**SETTINGS, feature_share=0.3, vote_neighbours=15).fit(data.X, data.Y).model_
     assert (model.parameters["feature_share"], model.parameters["vote_neighbours"]) == (0.3, 15)
@@ -62,10 +67,9 @@ def test_too_few_points_get_what_is_preferred():
 
 
 @pytest.mark.parametrize("fixed", [{}, {"feature_share": 0.4}, {"vote_neighbours": 10}, {"feature_share": 0}])
-def test_the_choice_is_the_best_on_the_held_out_points(fixed, monkeypatch):
-    monkeypatch.setattr(module, "SMALL", 100)  # so that the learners stay those that were tried
+def test_the_choice_is_the_best_on_the_held_out_points(fixed):
     data = problem()
-    model = X1Classifier(**SETTINGS, **fixed).fit(data.X, data.Y).model_
+    model = fit_joined(data.X, data.Y, **SETTINGS, **fixed)  # the learners stay those that were tried
     held = held_out_rows(1200, 0)
     rest = np.setdiff1d(np.arange(1200), held)
     # Trained on the others alone: the same embedding, for one cluster holds the others in the same order.

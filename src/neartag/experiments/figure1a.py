@@ -22,9 +22,9 @@ from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Seri
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.linalg.rows import as_rows, normalise
-from neartag.x1 import parameters
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.learner import make_partition
+from neartag.x1.settings import SVPSettings, X1Settings
 from neartag.x1.svp import svp
 
 # From so many labels on the paper's dimensions; else these shares of the labels.
@@ -61,16 +61,17 @@ class Approximation(Experiment):
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return what the SVDs leave of the labels at each dimension, or what X1 leaves of its graph."""
         parts = load_parts(cell)
-        settings = {**parameters.DEFAULTS, **self.settings(cell), "n_clusters": clusters_for(parts.X.shape[0])}
+        given = {**self.settings(cell), "n_clusters": clusters_for(parts.X.shape[0])}
+        settings = X1Settings.from_parameters(given)
         threads = resolve_jobs(work.jobs)
         dims = dimensions(parts.Y.shape[1], QUICK_SHARES if cell.quick else SHARES)
-        assignment = make_partition(normalise(as_rows(parts.X)), settings, cell.seed, threads).assignment
+        assignment = make_partition(normalise(as_rows(parts.X)), settings.clusters, cell.seed, threads).assignment
         clusters = [np.flatnonzero(assignment == cluster) for cluster in range(int(assignment.max()) + 1)]
         facts = {"dimensions": dims, "clusters": len(clusters)}
         with single_threaded_blas():
             if cell.method == "svd":
                 return {**facts, **error_of_svd(parts.Y, clusters, dims, work)}
-            return {**facts, "x1": error_of_x1(parts.Y, clusters, dims, settings, work)}
+            return {**facts, "x1": error_of_x1(parts.Y, clusters, dims, settings.svp, work)}
 
     def report(self, results: Results) -> list[Block]:
         """Return a plot and a table of each data set."""
@@ -134,20 +135,19 @@ def error_of_svd(Y: csr_matrix, clusters: list[np.ndarray], dims: list[int], wor
 
 
 def error_of_x1(
-    Y: csr_matrix, clusters: list[np.ndarray], dims: list[int], settings: dict[str, Any], work: Work
+    Y: csr_matrix, clusters: list[np.ndarray], dims: list[int], settings: SVPSettings, work: Work
 ) -> list[float]:
     """Return ‖P_Ω(YᵀY − M)‖²/‖P_Ω(YᵀY)‖² over all clusters at each L̂, M of that rank in each cluster."""
     threads = resolve_jobs(work.jobs)
-    options = {name: settings[f"svp_{name}"] for name in ("step", "max_iter", "tol")}
     left, whole = np.zeros(len(dims)), 0.0
     with work.start(len(clusters) * len(dims), "SVP"):
         for members in clusters:
-            similarity, neighbours = settings["label_similarity"], settings["svp_neighbours"]
-            graph = neighbour_graph(Y[members], neighbours, similarity=similarity, threads=threads)
+            graph = neighbour_graph(Y[members], settings.neighbours, similarity=settings.similarity, threads=threads)
             own = float(np.dot(graph.data, graph.data.astype(np.float64)))
             whole += own
             for place, dim in enumerate(dims):
-                solution = svp(graph, dim, **options, threads=threads)
+                steps = int(settings.max_iter)
+                solution = svp(graph, dim, step=settings.step, max_iter=steps, tol=settings.tol, threads=threads)
                 left[place] += solution.objective[-1] if solution.objective else own
                 work.advance()
     return [float(value) for value in left / max(whole, 1e-300)]

@@ -20,7 +20,7 @@ LOCK_TIMEOUT, LOCK_PAUSE = 60.0, 0.02  # seconds
 def lock(folder: str | os.PathLike[str], *, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
     """Keep every other writer out of a model folder, threads and processes alike.
 
-    A context manager. Readers need no lock: what they see is always whole.
+    Readers need no lock: what they see is always whole.
 
     Parameters
     ----------
@@ -28,6 +28,11 @@ def lock(folder: str | os.PathLike[str], *, timeout: float = LOCK_TIMEOUT) -> It
         The folder, which must exist.
     timeout : float, default 60
         For how many seconds to wait for another writer.
+
+    Returns
+    -------
+    context manager
+        It holds the lock while its block runs.
 
     Raises
     ------

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from neartag.core.estimator import LabelClassifier, choose_progress, describe_parameters
-from neartag.core.parameters import MACHINE
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
-from neartag.linalg.rows import as_rows, is_dense, normalise
+from neartag.linalg.rows import as_rows, normalise
 from neartag.linalg.validation import check_training
 from neartag.x1 import parameters
-from neartag.x1.kmeans import auto_partition
-from neartag.x1.learner import svp_steps
 from neartag.x1.method import METHOD
 from neartag.x1.model import X1Model
-from neartag.x1.regression import penalty_for
+from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.schedule import Machine
-from neartag.x1.selection import held_out_rows
+from neartag.x1.settings import X1Settings
 from neartag.x1.training import fit_model
 
 
@@ -116,28 +114,18 @@ class X1Classifier(LabelClassifier):
         training at first in any case, and `held_out_` has what they were answered then: the material of calibrated
         scores, None where there are too few points.
         """
-        settings = parameters.checked(self.get_params())
+        given = parameters.checked(self.get_params())
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
-        if settings["refine"] and not len(held_out_rows(rows.shape[0], 0, few=True)):
-            warnings.warn(
-                f"{rows.shape[0]} points are too few to refine, of which some must be held out: votes alone decide",
-                UserWarning,
-                stacklevel=2,
-            )
-            settings["refine"] = False  # but what was asked for is told of the model
-        settings.update(auto_partition(rows.shape[0], settings, measured=is_dense(rows)))
-        settings["svp_max_iter"] = svp_steps(settings)
-        settings["l2"] = penalty_for(rows, settings["l2"], settings["n_clusters"])
-        machine = Machine(resolve_jobs(settings["n_jobs"]), settings["max_memory"])
-        settings = {name: value for name, value in settings.items() if name not in MACHINE}
-        progress = choose_progress(progress)
-        _warn_of_oddities(rows.shape[0], settings["n_clusters"], Y)
+        asked = X1Settings.from_parameters(given)
+        settings = resolve(asked, DataFacts.of(rows))
+        machine = Machine(resolve_jobs(given["n_jobs"]), given["max_memory"])
+        _warn_of_oddities(rows.shape[0], asked, settings, Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with single_threaded_blas():
-            model, self.held_out_ = fit_model(rows, Y, settings, machine, progress, held_out)
-        model.settings = model.settings.replace(refine=self.refine)
-        self._learned(model)
+            model, self.held_out_ = fit_model(rows, Y, settings, machine, choose_progress(progress), held_out)
+        # The model tells that refining was asked for, also where the points were too few for it.
+        self._learned(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self
 
     def _fitted(self) -> X1Model:
@@ -154,9 +142,16 @@ X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe_paramete
 FEW_POINTS = 10
 
 
-def _warn_of_oddities(n: int, clusters: int, Y: csr_matrix) -> None:
+def _warn_of_oddities(n: int, asked: X1Settings, settings: X1Settings, Y: csr_matrix) -> None:
+    if asked.rerank.enabled and not settings.rerank.enabled:
+        warnings.warn(
+            f"{n} points are too few to refine, of which some must be held out: votes alone decide",
+            UserWarning,
+            stacklevel=3,
+        )
     if Y.nnz == 0:
         warnings.warn("no training point has a label: nothing will ever be predicted", UserWarning, stacklevel=3)
+    clusters = int(settings.clusters.count)
     if clusters > 1 and n < FEW_POINTS * clusters:
         warnings.warn(
             f"n_clusters = {clusters} leaves fewer than {FEW_POINTS} of the {n} points to a cluster: choose fewer",

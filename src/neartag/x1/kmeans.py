@@ -10,7 +10,6 @@ the clusters of its own group and of those next to it. That costs n · √C a ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,14 +23,6 @@ from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
 from neartag.x1.parameters import STARTS
 
-# Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
-POINTS_A_CLUSTER = 100_000
-# Learners where there are several clusters; accuracy rises fast up to some three, and so does the time.
-LEARNERS = 3
-# Dimensions of a cluster of up to so many points, and of a larger one, where each costs more and brings less.
-DIMENSIONS, MANY_POINTS, DIMENSIONS_OF_MANY = 200, 40_000, 100
-# Where votes only propose and rankers decide, more bring nothing; measurements need more of them than words do.
-DIMENSIONS_REFINED, DIMENSIONS_REFINED_DENSE = 64, 100
 # The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
 ROUNDS = 20
 # Settled: fewer than this share of points changed cluster.
@@ -61,29 +52,6 @@ class Partition:
     def n_clusters(self) -> int:
         """Number of clusters, none of them empty."""
         return int(self.centroids.shape[1])
-
-
-def auto_partition(n: int, settings: dict[str, Any], *, measured: bool = False) -> dict[str, int]:
-    """Return n_learners, n_clusters and embedding_dim, settled where they are "auto", for n points.
-
-    `measured`: whether features are dense measurements rather than words.
-
-    The paper cuts n points into ⌊n/6000⌋ clusters. Measured, accuracy falls with every further cluster as long as one
-    embedding can hold the points, so a cluster here has up to POINTS_A_CLUSTER. One cluster needs one learner: all
-    others would be the same. Several learners get at least two clusters, so that they differ.
-    """
-    learners, clusters, dim = settings["n_learners"], settings["n_clusters"], settings["embedding_dim"]
-    if clusters == "auto":
-        clusters = max(1, round(n / POINTS_A_CLUSTER))
-        if learners != "auto" and int(learners) > 1:
-            clusters = max(2, clusters)
-    if learners == "auto":
-        learners = 1 if clusters == 1 else LEARNERS
-    if dim == "auto":
-        dim = DIMENSIONS if n / int(clusters) <= MANY_POINTS else DIMENSIONS_OF_MANY
-        if settings.get("refine"):
-            dim = min(dim, DIMENSIONS_REFINED_DENSE if measured else DIMENSIONS_REFINED)
-    return {"n_learners": int(learners), "n_clusters": int(clusters), "embedding_dim": int(dim)}
 
 
 def partition(

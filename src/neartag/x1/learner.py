@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -19,13 +18,12 @@ from neartag.search.cells import MIN_POINTS_FOR_CELLS, Cells, build_cells
 from neartag.search.exact import Neighbours, nearest, nearest_to_one
 from neartag.x1.kmeans import Partition, half_squares, partition, route
 from neartag.x1.label_graph import neighbour_graph
-from neartag.x1.regression import admm, embed, penalty_for
+from neartag.x1.regression import admm, embed
+from neartag.x1.settings import ClusterSettings, X1Settings
 from neartag.x1.svp import svp
 
 # Unless told otherwise no cluster may be larger than so many times the average: k-means on short texts makes giants.
 LARGEST_SHARE = 3
-# Steps of SVP: what comes after the first few changes no figure where rankers decide.
-SVP_STEPS, SVP_STEPS_REFINED = 10, 6
 # Squares summed at once in float32.
 SUMMED = 2**16
 
@@ -211,84 +209,79 @@ class Learner:
         return Learner(self.centroids, clusters)
 
 
-def make_partition(X: Rows, settings: dict[str, Any], seed: int, threads: int) -> Partition:
+def make_partition(X: Rows, settings: ClusterSettings, seed: int, threads: int) -> Partition:
     """Return a learner's partition of unit rows."""
-    n, count = X.shape[0], settings["n_clusters"]
-    largest = settings["max_cluster_size"] or max(2, -(-LARGEST_SHARE * n // count))
+    n, count = X.shape[0], int(settings.count)
+    largest = settings.max_size or max(2, -(-LARGEST_SHARE * n // count))
     with single_threaded_blas():
         return partition(
             X,
             count,
             max_size=largest,
-            start=settings["cluster_start"],
-            centroid_entries=settings["centroid_entries"],
+            start=settings.start,
+            centroid_entries=settings.centroid_entries,
             seed=seed,
             threads=threads,
         )
 
 
-def svp_steps(settings: dict[str, Any]) -> int:
-    """Return how many steps SVP makes at most, settled where that is "auto"."""
-    given = settings["svp_max_iter"]
-    if isinstance(given, str):
-        return SVP_STEPS_REFINED if settings["refine"] else SVP_STEPS
-    return int(given)
-
-
-def cluster_steps(settings: dict[str, Any]) -> int:
+def cluster_steps(settings: X1Settings) -> int:
     """Return how many steps `train_cluster` reports: the graph, each step of SVP, the regression."""
-    return svp_steps(settings) + 2
+    return int(settings.svp.max_iter) + 2
 
 
 def train_cluster(
     X: Rows,
     Y: csr_matrix,
     members: np.ndarray,
-    settings: dict[str, Any],
+    settings: X1Settings,
     seed: int,
     threads: int,
     report: Callable[[int], None] | None = None,
 ) -> Cluster:
-    """Return a trained cluster: neighbours, then embeddings, then regressors. A pure function of its arguments.
+    """Return a trained cluster (lines 3 to 7 of Algorithm 1). A pure function of its arguments; nothing is "auto".
 
     `report` is told how many steps were done, `cluster_steps` of them in all.
     """
     report = report or (lambda steps: None)
+    embedding, regression = settings.svp, settings.regression
+    steps = int(embedding.max_iter)
     with single_threaded_blas():
         X, features = used_columns(X)
         X = compact(X)
-        graph = neighbour_graph(Y, settings["svp_neighbours"], similarity=settings["label_similarity"], threads=threads)
+        # Line 3: Ω, and the label similarities on it.
+        graph = neighbour_graph(Y, embedding.neighbours, similarity=embedding.similarity, threads=threads)  # (N, N)
         report(1)
-        embedding = svp(
+        found = svp(  # lines 4 and 5: Z, found.points
             graph,
-            settings["embedding_dim"],
-            step=settings["svp_step"],
-            max_iter=svp_steps(settings),
-            tol=settings["svp_tol"],
+            int(embedding.dim),
+            step=embedding.step,
+            max_iter=steps,
+            tol=embedding.tol,
             seed=seed,
             threads=threads,
             report=report,
         )
-        report(svp_steps(settings) - len(embedding.objective))
-        regression = admm(
+        report(steps - len(found.objective))
+        regressed = admm(  # line 6: V
             X,
-            embedding.points,
-            l2=penalty_for(X, settings["l2"]),
-            l1=settings["l1"],
-            rho=settings["rho"],
-            max_iter=settings["admm_max_iter"],
-            tol=settings["admm_tol"],
-            keep=settings["keep_weights"],
+            found.points,
+            l2=float(regression.l2),
+            l1=regression.l1,
+            rho=regression.rho,
+            max_iter=regression.max_iter,
+            tol=regression.tol,
+            keep=regression.keep_weights,
             threads=threads,
         )
-        embedded = embed(X, regression.weights, regression.zero_below, threads)  # (N, dim)
+        embedded = embed(X, regressed.weights, regressed.zero_below, threads)  # line 7: V·X (N, dim)
         report(1)
     whole = sum(float(np.dot(part, part)) for part in np.array_split(graph.data, 1 + len(graph.data) // SUMMED))
     return Cluster(
         members=np.asarray(members, np.int32),
-        weights=regression.weights,
-        points=embedded if settings["vote_distance"] == "euclidean" else normalise(embedded),
-        zero_below=regression.zero_below,
+        weights=regressed.weights,
+        points=embedded if settings.vote.distance == "euclidean" else normalise(embedded),
+        zero_below=regressed.zero_below,
         features=features,
-        history=np.array(embedding.objective) / max(whole, np.finfo(np.float64).tiny),
+        history=np.array(found.objective) / max(whole, np.finfo(np.float64).tiny),
     )

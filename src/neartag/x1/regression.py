@@ -21,7 +21,7 @@ from neartag.core.errors import ParameterError
 from neartag.linalg.cholesky import cholesky, cholesky_solve
 from neartag.linalg.conjugate_gradients import SMALLEST_L2, GramMatrix, solve_ridge
 from neartag.linalg.products import gram, matmul
-from neartag.linalg.rows import Rows, is_dense, transpose
+from neartag.linalg.rows import Rows, transpose
 
 SOLVERS = ("auto", "primal", "dual", "cg")
 
@@ -31,9 +31,6 @@ DENSE_ADVANTAGE = 8.0
 LARGEST_FACTOR = 4 << 30
 CG_STEPS, CG_TOLERANCE = 60, 1e-4
 PRECONDITION_FROM = 1e-2
-# λ where nothing is known: unit rows of words want a strong one. Dense measurements are much alike, and what tells them
-# apart needs large weights; so many points a feature make up for that.
-PENALTY, PENALTY_DENSE, MANY_A_FEATURE = 1.0, 1e-3, 10
 # Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
 SINGLE_PRECISION_RATIO = 1e-5
 
@@ -98,14 +95,6 @@ def admm(
     # After truncation, which moves entries of X W away from zero: as many are to be zeros as α has.
     result.zero_below = _zero_level(matmul(X, result.weights, threads), int((alpha == 0).sum()))
     return result
-
-
-def penalty_for(X: Rows, given: float | str = "auto", clusters: int = 1) -> float:
-    """Return the L2 penalty given or, where that is "auto", the one for such rows (n, d) in so many clusters."""
-    if not isinstance(given, str):
-        return given
-    n, d = X.shape
-    return PENALTY_DENSE if is_dense(X) and n >= MANY_A_FEATURE * d * clusters else PENALTY
 
 
 def soft_threshold(values: np.ndarray, level: float) -> np.ndarray:

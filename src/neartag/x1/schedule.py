@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from neartag.core import memory
 from neartag.core.errors import ParameterError
 from neartag.core.memory import format_bytes
 from neartag.x1.regression import cheapest_solver_for
+from neartag.x1.settings import SVPSettings
 
 # Bytes for each point and neighbour while the label graph is made, and of the finished graph; measured.
 GRAPH_MAKING, GRAPH = 42, 17
@@ -47,12 +47,12 @@ class Wave:
     threads: int
 
 
-def cluster_bytes(points: int, entries: int, features: int, settings: dict[str, Any]) -> int:
+def cluster_bytes(points: int, entries: int, features: int, settings: SVPSettings) -> int:
     """Return about how many bytes a cluster's training needs at its peak, beyond the rows themselves.
 
     Of the features only as many count as the cluster can have.
     """
-    dim, neighbours = int(settings["embedding_dim"]), min(int(settings["svp_neighbours"]), points)
+    dim, neighbours = int(settings.dim), min(settings.neighbours, points)
     features = max(1, min(features, entries))
     pairs, block = points * neighbours, 4 * points * dim
     factor = {"primal": 8 * features**2, "dual": 8 * points**2, "cg": 4 * GRADIENT_ARRAYS * features * dim}
@@ -64,9 +64,9 @@ def cluster_bytes(points: int, entries: int, features: int, settings: dict[str, 
     )
 
 
-def kept_bytes(points: int, entries: int, features: int, settings: dict[str, Any]) -> int:
+def kept_bytes(points: int, entries: int, features: int, settings: SVPSettings) -> int:
     """Return how many bytes of a trained cluster stay: its points, and its regressors."""
-    return 4 * int(settings["embedding_dim"]) * (points + max(1, min(features, entries)))
+    return 4 * int(settings.dim) * (points + max(1, min(features, entries)))
 
 
 def plan(sizes: Sequence[int], needs: Sequence[int], jobs: int, room: int | None) -> list[Wave]:

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neartag.evaluation.metrics import evaluate
-from neartag.linalg.rows import Rows, is_dense
+from neartag.linalg.rows import Rows
 from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import merge_ids
 from neartag.search.weights import Voters, no_voters
 from neartag.x1.model import X1Model
+from neartag.x1.resolve import held_out_count
 from neartag.x1.retrieval import (
     POOL_PER_NEIGHBOUR,
     Retrieved,
@@ -26,6 +27,7 @@ from neartag.x1.retrieval import (
     weigh_feature_voters,
     weigh_voters,
 )
+from neartag.x1.settings import X1Settings
 from neartag.x1.vote import combine_votes, vote
 
 # What is tried, in the order in which equals are preferred, and what is used where nothing can be told. Embeddings
@@ -34,36 +36,29 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "vote_neighbours": (20, 10, 40, 80),
     "feature_share": (0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
-# Points held out: this share, at most so many; with fewer than so few nothing can be told. Where much is learned from
-# them, so many are enough.
-PART, MOST, FEWEST, ENOUGH = 0.1, 2000, 50, 300
-# Up to so many points learners are trained again on all of them.
-SMALL = 20_000
 KS = (1, 3, 5)
-# How votes are counted where that is left to us and rankers decide: what these add to depends little on it. Where
-# features are dense measurements, neighbours by features and by embedding are much the same.
-RERANKED_NEIGHBOURS, RERANKED_FEATURE_SHARE = 40, 0.3
 
 
-def auto_settings(settings: dict[str, Any]) -> list[str]:
+def auto_settings(settings: X1Settings) -> list[str]:
     """Return which of the settings chosen here are "auto"."""
-    return [name for name in CHOICES if settings[name] == "auto"]
+    return [name for name in CHOICES if settings.value(name) == "auto"]
 
 
-def auto_reranked_vote(X: Rows, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return those settings of the votes that are "auto", settled for a model that reranks."""
-    share = 0.0 if is_dense(X) else RERANKED_FEATURE_SHARE
-    ours = {"vote_neighbours": RERANKED_NEIGHBOURS, "vote_search": "cells", "feature_share": share}
-    return {name: value for name, value in ours.items() if settings[name] == "auto"}
+def first_choices(settings: X1Settings) -> X1Settings:
+    """Return the settings to begin with: the first choice of each that is "auto"."""
+    first = {name: CHOICES[name][0] for name in auto_settings(settings)}
+    if settings.vote.feature_search == "auto":  # which the reranker may change
+        first["feature_search"] = "all"
+    return settings.replace(**first)
 
 
-def held_out_rows(n: int, seed: int | None, *, few: bool = False) -> np.ndarray:
+def held_out_rows(n: int, seed: int | None, *, to_rerank: bool = False) -> np.ndarray:
     """Return which of n points to hold out, in rising order; none where they would be too few.
 
-    `few` holds out up to a quarter of a small set, where everything depends on having some.
+    More of a small set are held out `to_rerank`, where everything depends on having some.
     """
-    count = min(MOST, max(int(PART * n), min(ENOUGH, n // 4) if few else 0))
-    if count < FEWEST:
+    count = held_out_count(n, to_rerank=to_rerank)
+    if not count:
         return np.empty(0, np.int64)
     return np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
 

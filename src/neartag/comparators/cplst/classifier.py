@@ -23,10 +23,10 @@ from neartag.linalg.packing import require
 from neartag.linalg.products import gram, matmul, matmul_rows
 from neartag.linalg.rows import Rows, transpose
 
-# Labels worked on at once, at least.
-COLUMNS = 64
+# Labels that a thread works on at once, at least.
+MIN_LABELS_AT_ONCE = 64
 # Directions with less than this share of the first one's eigenvalue are rounding errors.
-NOTHING = 1e-12
+ZERO_EIGENVALUE = 1e-12
 
 
 @dataclass(repr=False)
@@ -39,7 +39,7 @@ class CPLSTModel(ScoringModel):
     directions: np.ndarray  # Vᵀ (M, seen)
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
-        """Return ȳ + x W Vᵀ, squashed so that ½ stays ½."""
+        """Return ȳ + x W Vᵀ, brought between 0 and 1; ½ stays ½."""
         raw = matmul_rows(matmul(rows, self.weights, threads), self.directions, threads)  # (m, seen)
         raw += means(self.info).astype(np.float32)
         return to_unit_interval(raw, 0.5)
@@ -76,7 +76,7 @@ def centred_products(X: Rows, Y: csr_matrix, threads: int = 1) -> np.ndarray:
         block = block.toarray() if sparse.issparse(block) else block
         out[:, start:stop] = block.T - np.outer(sums, mean[start:stop])
 
-    run_pieces(part, Y.shape[1], threads, min_size=COLUMNS)
+    run_pieces(part, Y.shape[1], threads, min_size=MIN_LABELS_AT_ONCE)
     return out
 
 
@@ -116,7 +116,7 @@ def leading_eigenvectors(square: np.ndarray, count: int) -> tuple[np.ndarray, np
     first = max(0, side - count)
     values, vectors = eigh(square, subset_by_index=(first, side - 1), overwrite_a=True, check_finite=False)
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = max(1, int((values > NOTHING * values[0]).sum()))
+    kept = max(1, int((values > ZERO_EIGENVALUE * values[0]).sum()))
     return values[:kept], vectors[:, :kept]
 
 

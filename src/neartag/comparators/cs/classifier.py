@@ -37,7 +37,7 @@ class CompressedSensingModel(ScoringModel):
         self.decoder = Decoder(self.projections)
 
     def scores(self, rows: Rows, threads: int) -> csr_matrix:
-        """Return the chosen labels' coefficients, squashed so that ½ stays ½."""
+        """Return the chosen labels' coefficients, brought between 0 and 1; ½ stays ½."""
         predicted = matmul(rows, self.weights, threads)  # ẑ (rows, m)
         k = min(self.settings["sparsity"], *self.projections.shape)  # more columns than m always depend on each other
         ids, coefficients = self.decoder.decode(predicted, k, self.settings["decoder"], threads)

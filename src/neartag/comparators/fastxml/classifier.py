@@ -24,7 +24,7 @@ from neartag.linalg.rows import Rows, csr_arrays
 
 Tree = tuple[np.ndarray, ...]  # child, then indptr, indices and data of the weights and of the shares
 # Weights of a tree for each of its points, to tell how much memory a model takes: measured 2 to 10 at useful settings.
-WEIGHTS_A_POINT = 10
+WEIGHTS_PER_POINT = 10
 
 
 @dataclass(repr=False)
@@ -123,18 +123,18 @@ def grow_trees(
     return trees
 
 
-def joined(trees: list[Tree], info: FitInfo) -> FastXMLModel:
+def join_trees(trees: list[Tree], info: FitInfo) -> FastXMLModel:
     """Return the model of all trees, the nodes of each numbered after those of the trees before."""
     sizes = np.array([len(tree[0]) for tree in trees])
     roots = (np.cumsum(sizes) - sizes).astype(np.int32)
     child = np.concatenate([np.where(tree[0] > 0, tree[0] + root, 0) for tree, root in zip(trees, roots, strict=True)])
 
-    def stacked(first: int, width: int) -> csr_matrix:
+    def stack(first: int, width: int) -> csr_matrix:
         indptr = csr.pointer(np.concatenate([np.diff(tree[first]) for tree in trees]))
         indices, data = (np.concatenate([tree[first + piece] for tree in trees]) for piece in (1, 2))
         return csr_matrix((data, indices, indptr), shape=(len(child), width))
 
-    return FastXMLModel(info, roots, child.astype(np.int32), stacked(1, info.columns), stacked(4, info.width))
+    return FastXMLModel(info, roots, child.astype(np.int32), stack(1, info.columns), stack(4, info.width))
 
 
 class FastXMLClassifier(Comparator):
@@ -144,11 +144,11 @@ class FastXMLClassifier(Comparator):
 
     def _train(self, rows: Rows, Y: csr_matrix, info: FitInfo, threads: int, progress: Progress) -> FastXMLModel:
         rows = csr_matrix(rows)  # an entry a number, also where rows are dense: the kernels know one form
-        return joined(grow_trees(rows, Y, info.settings, threads, progress), info)
+        return join_trees(grow_trees(rows, Y, info.settings, threads, progress), info)
 
     def _memory(self, shape: Shape, settings: dict[str, Any], threads: int) -> int:
         entries = shape.entries + shape.ones
         growing = 8 * entries + 80 * shape.points + 50 * shape.features + 20 * shape.labels
         # A leaf's labels are those of its points at most; trees are held twice while they are joined.
-        tree = 8 * (shape.ones + WEIGHTS_A_POINT * shape.points) + 20 * 4 * shape.points // settings["max_leaf"]
+        tree = 8 * (shape.ones + WEIGHTS_PER_POINT * shape.points) + 20 * 4 * shape.points // settings["max_leaf"]
         return 8 * shape.entries + min(threads, settings["trees"]) * growing + 2 * settings["trees"] * tree

@@ -21,9 +21,11 @@ from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
 from neartag.linalg.packing import require, within
 from neartag.linalg.rows import Rows, normalise
-from neartag.x1.kmeans import Partition, auto_partition
+from neartag.x1.ensemble import make_partitions
+from neartag.x1.kmeans import Partition
 from neartag.x1.learner import LARGEST_SHARE
-from neartag.x1.training import make_partitions
+from neartag.x1.resolve import partition_counts
+from neartag.x1.settings import ClusterSettings
 
 
 def unit_rows(rows: Rows, settings: dict[str, Any]) -> Rows:
@@ -35,13 +37,14 @@ def make_clusterings(
     unit: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], threads: int
 ) -> list[Partition]:
     """Return the partitions of X1's learners, of which `seeds` are the seeds; a single one where it has one cluster."""
-    return make_partitions(unit, {**settings, "centroid_entries": None}, seeds, threads)
+    count, size, start = (settings[name] for name in ("n_clusters", "max_cluster_size", "cluster_start"))
+    return make_partitions(unit, ClusterSettings(count, max_size=size, start=start), seeds, threads)
 
 
 def resolve_partition(points: int, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings with the numbers of learners and clusters that X1 would choose."""
-    chosen = auto_partition(points, {**settings, "embedding_dim": "auto"})
-    return {**settings, **{name: chosen[name] for name in ("n_learners", "n_clusters")}}
+    learners, clusters = partition_counts(points, settings["n_learners"], settings["n_clusters"])
+    return {**settings, "n_learners": learners, "n_clusters": clusters}
 
 
 @dataclass(repr=False)

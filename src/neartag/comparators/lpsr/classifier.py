@@ -53,7 +53,7 @@ class LPSRModel(ScoringModel):
         return max(1, min(BATCH_ROWS, BATCH_SCORES // max(1, most)))
 
     def scores(self, rows: Rows, threads: int) -> csr_matrix:
-        """Return the base scores of the labels of each row's nearest parts, squashed: 0.5 is as likely as not."""
+        """Return the base scores of the labels of each row's nearest parts, from 0 to 1; 0.5 is as likely as not."""
         m = rows.shape[0]
         features = without_constant(rows, self.n_features)
         near = route(normalise(features), self.centroids, self.settings["n_probe"], threads)  # (m, probes)
@@ -66,7 +66,7 @@ class LPSRModel(ScoringModel):
         if self.settings["scorer"] == "naive_bayes":
             raw = self.scorer.of_pattern(features, found, threads)
             # Evidence for a unit of features: the same order of a point's labels, and no sums too large to be told
-            # apart once they are squashed.
+            # apart once they are between 0 and 1.
             raw /= np.repeat(1 + np.abs(mass(features)), np.diff(found.indptr))
         else:
             raw = self.scorer.of_pattern(rows, found, threads)

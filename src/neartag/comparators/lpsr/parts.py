@@ -17,7 +17,7 @@ from neartag.linalg.rows import Rows
 from neartag.x1.kmeans import Partition, route
 
 # Points a part, and the labels assigned to it: a share of those that occur anywhere, but some at least.
-POINTS_A_PART = 1000
+POINTS_PER_PART = 1000
 LABEL_SHARE, MIN_LABELS = 0.1, 100
 # Scores that a part's labels are assigned from, at most.
 MAX_SCORES = 2**25
@@ -101,4 +101,4 @@ def labels_per_part(given: int | str, labels: int) -> int:
 
 def count_parts(given: int | str, points: int) -> int:
     """Return how many parts the points are cut into."""
-    return max(1, round(points / POINTS_A_PART)) if given == "auto" else min(int(given), points)
+    return max(1, round(points / POINTS_PER_PART)) if given == "auto" else min(int(given), points)

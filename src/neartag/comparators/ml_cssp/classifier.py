@@ -24,7 +24,7 @@ from neartag.linalg.rows import Rows, transpose
 # With no more labels than this all eigenvectors of YᵀY are found at once, which is then quicker than some by iteration.
 MAX_DENSE_LABELS = 4096
 # Eigenvalues of a lesser share of the largest are zeros that were rounded: in float64, the counts of YᵀY being exact.
-NOTHING = 1e-12
+ZERO_EIGENVALUE = 1e-12
 
 
 @dataclass(repr=False)
@@ -38,7 +38,7 @@ class MLCSSPModel(ScoringModel):
     chosen: np.ndarray  # (k,) int32, places among the labels seen, in rising order
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
-        """Return x W C⁺ Y, squashed so that ½ stays ½."""
+        """Return x W C⁺ Y, brought between 0 and 1; ½ stays ½."""
         return to_unit_interval(matmul_rows(matmul(rows, self.weights, threads), self.lift, threads), 0.5)
 
     def arrays(self) -> Arrays:
@@ -59,7 +59,7 @@ class MLCSSPModel(ScoringModel):
 def leverages(Y: csr_matrix, k: int, seed: int | None, max_dense: int = MAX_DENSE_LABELS) -> np.ndarray:
     """Return ‖V_j‖² (L,) of each label, V (L, k) the k leading right singular vectors of Y, or as many as it has."""
     values, vectors = _leading_pairs(Y, k, seed, max_dense)
-    real = values > NOTHING * max(values.max(), np.finfo(float).tiny)
+    real = values > ZERO_EIGENVALUE * max(values.max(), np.finfo(float).tiny)
     return np.einsum("ij,ij->i", vectors[:, real], vectors[:, real])
 
 
@@ -100,7 +100,7 @@ def lift_from(Y: csr_matrix, chosen: np.ndarray) -> np.ndarray:
     products = np.asarray((C.T @ Y.astype(np.float64)).todense())  # CᵀY (k, L)
     values, vectors = eigh(products[:, chosen], check_finite=False)  # of CᵀC (k, k)
     # Labels that always go together make CᵀC singular, and its pseudo-inverse shares between them.
-    real = values > NOTHING * max(values.max(), np.finfo(float).tiny)
+    real = values > ZERO_EIGENVALUE * max(values.max(), np.finfo(float).tiny)
     vectors, values = vectors[:, real], values[real]
     return (vectors / values) @ (vectors.T @ products)
 

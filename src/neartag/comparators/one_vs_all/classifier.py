@@ -29,7 +29,7 @@ class OneVsAllModel(ScoringModel):
     offset: np.ndarray  # (seen,) float32
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
-        """Return the margins, squashed: 0.5 is on the border."""
+        """Return the margins, brought between 0 and 1; 0.5 is on the border."""
         margins = matmul(rows, self.weights, threads)  # (m, seen)
         margins += self.offset
         return to_unit_interval(margins, 0)

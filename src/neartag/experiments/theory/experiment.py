@@ -31,8 +31,9 @@ from neartag.experiments.theory.pairs import (
 from neartag.experiments.theory.report import introduction, report_data
 from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows, normalise, select_columns
-from neartag.x1 import parameters
 from neartag.x1.learner import train_cluster
+from neartag.x1.resolve import DataFacts, resolve
+from neartag.x1.settings import X1Settings
 
 METHODS = ("x1", "x1-joint")
 DRAWS = 10
@@ -171,7 +172,8 @@ class _Matrix(NamedTuple):
         """Return X1's matrix of some points; with a penalty, the minimiser of eq. 3, by descent from there."""
         n = drawn.Y.shape[0]
         neighbours = max(1, round(settings["neighbour_share"] * n))
-        x1 = {**parameters.DEFAULTS, **settings["x1"], "svp_neighbours": neighbours}
+        given = X1Settings.from_parameters({**settings["x1"], "svp_neighbours": neighbours})
+        x1 = resolve(given, DataFacts.of(drawn.X))
         cluster = train_cluster(drawn.X, drawn.Y, np.arange(n), x1, seed, threads)
         matrix = cls(cluster.weights, cluster.features)
         if penalty == 0:
