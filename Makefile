@@ -8,11 +8,15 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/neartag demo
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+# Two processes; the one that is ready first takes tests from the other. Byte code is kept even where the environment
+# says otherwise: many tests start Python anew, and each time it would compile everything again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-test-fast: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m "not slow and not real"
+test: $(VENV)/.kernels
+	$(PYTEST)
+
+test-fast: $(VENV)/.kernels
+	$(PYTEST) -m "not slow and not real"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check src tests benchmarks scripts examples
@@ -63,6 +67,11 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.test: $(VENV)/.installed
 	@echo "adding the tests' tools to $(VENV) with pip: a minute or two, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz]"
+	touch $@
+
+$(VENV)/.kernels: scripts/compile_kernels.py src/neartag/core/jit.py $(shell find src -name "*kernels.py") | $(VENV)/.test
+	@echo "compiling the kernels: half a minute, once and after each change in one of them"
+	$(BIN)/python scripts/compile_kernels.py
 	touch $@
 
 $(VENV)/.plot: $(VENV)/.installed

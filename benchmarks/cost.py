@@ -31,7 +31,7 @@ from neartag.data import registry, synthetic
 from neartag.linalg import cholesky as factor
 from neartag.linalg import conjugate_gradients, product_kernels
 from neartag.linalg.products import matmul_rows
-from neartag.linalg.rows import as_rows, compact, normalise, select_columns, used_columns
+from neartag.linalg.rows import as_rows, compact, csr_arrays, normalise, select_columns, used_columns
 from neartag.search import topk_kernels
 from neartag.search.exact import QUERY_TILE, nearest
 from neartag.search.inverted_index import PRUNE, RESCORED_PER_NEIGHBOUR, FeatureIndex
@@ -490,7 +490,8 @@ class Steps:
         voters = np.hstack([ids for ids, _ in lists])
         weights = np.hstack([voter_weights(near) for _, near in lists])
         frequency = np.bincount(Y.indices, minlength=Y.shape[1])
-        seconds, _ = best(lambda: vote(Y, voters, weights, frequency, 5, self.cores))
+        arguments = csr_arrays(Y), (voters, weights), frequency
+        seconds, _ = best(lambda: vote(*arguments, 5, self.cores))
         labels = int(np.diff(Y.indptr)[voters[(voters >= 0) & (weights > 0)]].sum())
         peak = add_peak(Y.shape[1], self.cores)
         self.add("vote, 1,000 queries", seconds, voting(labels), "adding", peak, len(voters) / 1000)

@@ -61,6 +61,7 @@ class OneVsRest(Method):
         "rows scaled to unit length before; its labels' weights in one matrix to predict, not scikit-learn's loop; "
         f"above {SPARSE_ABOVE_LABELS:,} labels without weights below {LEAST_WEIGHT:g}"
     )
+    sparse_above, at_once, longest_minutes = SPARSE_ABOVE_LABELS, AT_ONCE, LONGEST_MINUTES
 
     def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path | None) -> Any:
         return unit(X.astype(np.float64)), Y.tocsc()  # in the type it works in, else every label would convert X again
@@ -72,7 +73,7 @@ class OneVsRest(Method):
         X, Y = given
         known = np.flatnonzero(np.diff(Y.indptr))
         bias = np.full(Y.shape[1], -np.inf)  # a label without training points has no weights and must come last
-        if Y.shape[1] > SPARSE_ABOVE_LABELS:
+        if Y.shape[1] > self.sparse_above:
             self._refuse_if_too_long(X, Y, known)
             rows = [csr_matrix((1, X.shape[1]))] * Y.shape[1]
             for label, solved in zip(known, self._solve(X, Y, known), strict=True):
@@ -89,7 +90,7 @@ class OneVsRest(Method):
         start = time.process_time()  # of all threads: wall seconds would blame it for what others run meanwhile
         list(self._solve(X, Y, tried))
         minutes = (time.process_time() - start) / self.threads / len(tried) * len(known) / 60
-        if minutes > LONGEST_MINUTES:
+        if minutes > self.longest_minutes:
             raise RuntimeError(f"{len(known):,} labels take about {minutes:.0f} minutes on {self.threads} threads")
 
     def _solve(self, X: csr_matrix, Y: csc_matrix, labels: np.ndarray) -> Iterator[tuple[Any, float]]:
@@ -105,7 +106,7 @@ class OneVsRest(Method):
                 return np.zeros(X.shape[1]), 1.0
             solved = LinearSVC(C=1.0, random_state=0, **self.settings).fit(X, right)
             weights = solved.coef_[0]
-            if Y.shape[1] > SPARSE_ABOVE_LABELS:
+            if Y.shape[1] > self.sparse_above:
                 weights = csr_matrix(np.where(np.abs(weights) < LEAST_WEIGHT, 0.0, weights))
             return weights, float(solved.intercept_[0])
 
@@ -125,12 +126,12 @@ class OneVsRest(Method):
     def predict(self, given: Any) -> Any:
         weights, bias = self.model
         found = np.empty((given.shape[0], K), np.int64)
-        for start in range(0, given.shape[0], AT_ONCE):
-            scores = given[start : start + AT_ONCE] @ weights  # (AT_ONCE, L)
+        for start in range(0, given.shape[0], self.at_once):
+            scores = given[start : start + self.at_once] @ weights  # (at_once, L)
             scores = (scores.toarray() if issparse(scores) else scores) + bias
             top = np.argpartition(-scores, K, axis=1)[:, :K]
             order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1)
-            found[start : start + AT_ONCE] = np.take_along_axis(top, order, axis=1)
+            found[start : start + self.at_once] = np.take_along_axis(top, order, axis=1)
         return found
 
 

@@ -27,7 +27,7 @@ from neartag.data import debian, registry
 from neartag.data.documents import Document, documents
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.metrics import evaluate
-from neartag.tagging.corpus import build_corpus
+from neartag.tagging.corpus import build_corpus, encode_corpus
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
@@ -50,7 +50,7 @@ def rows_of(train: list[Document], test: list[Document], settings: dict):
     """Rows of both parts, and labels under the train part's numbers; others come after them."""
     features = TfidfFeatures(**settings)
     learned = build_corpus(train, features, keep_texts=False)
-    other = build_corpus(test, features, keep_texts=False, fit=False)
+    other = encode_corpus(test, features)
     column = {name: place for place, name in enumerate(learned.label_names)}
     for name in other.label_names:
         column.setdefault(name, len(column))

@@ -1,6 +1,7 @@
-"""Compile all kernels, the files side by side, so that numba has them in its cache before the tests start.
+"""Compile all kernels anew, several files at a time, so that numba has them in its cache before the tests start.
 
-Every process of the tests imports every kernel. Without this step each of them would compile all of them by itself.
+Every process of the tests imports every kernel, and without this step each would compile them all by itself. What is
+cached is deleted first: numba notices a change in a kernel's own file, but not in a kernel that it calls from another.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import neartag
 
 def main() -> None:
     package = Path(neartag.__file__).parent
+    for cached in package.rglob("*.nb[ci]"):
+        cached.unlink(missing_ok=True)
     files = sorted(package.rglob("*kernels.py"), key=lambda path: path.stat().st_size, reverse=True)
     modules = [".".join(["neartag", *path.relative_to(package).with_suffix("").parts]) for path in files]
-    with ProcessPoolExecutor(os.cpu_count()) as processes:  # the largest files first
-        for _ in processes.map(compile_module, modules):
-            pass
+    with ProcessPoolExecutor(os.cpu_count()) as processes:
+        list(processes.map(compile_module, modules))
 
 
 def compile_module(name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,18 @@ from hypothesis import settings
 # The first example of a test may compile a kernel, which is no sign of a slow test.
 settings.register_profile("neartag", deadline=None)
 settings.load_profile("neartag")
+gc.disable()  # until all tests are collected: so far everything is there to stay
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let slow tests begin first, so that no process is left with one of them when the others have ended."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Hide from the garbage collector what is loaded by now, or it goes through a million objects again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

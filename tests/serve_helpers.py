@@ -55,7 +55,7 @@ class Client:
         self.loop = asyncio.new_event_loop()
 
     def run(self, work):
-        return self.loop.run_until_complete(asyncio.wait_for(work, 60))
+        return self.loop.run_until_complete(asyncio.wait_for(work, START))
 
     async def send(self, method, path, **more):
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
@@ -100,7 +100,7 @@ class Running:
     def __init__(self, process, port):
         self.process, self.port = process, port
 
-    def ask(self, method, path, body=None, headers=(), timeout=60):
+    def ask(self, method, path, body=None, headers=(), timeout=START):
         """Return status, content and worker, over a connection of its own."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:

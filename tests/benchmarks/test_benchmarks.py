@@ -52,6 +52,7 @@ def row(name="knn", method="cosine kNN", data="toy", **changes):
     return {"data": data, "name": name, "method": method, "runs": [median], "median": median}
 
 
+@pytest.mark.slow
 def test_harness_measures_writes_and_resumes(toy, module, monkeypatch):
     peers = module("peers")
     monkeypatch.setattr(peers, "code", lambda: "as it is")  # the source may be under work while tests run
@@ -186,15 +187,16 @@ def test_training_file_holds_points_without_features_or_labels_and_no_blank_at_a
     assert np.array_equal(back.Y.toarray(), Y.toarray())
 
 
-def one_vs_rest(methods, X, Y, folder):
+def one_vs_rest(methods, X, Y, folder, **limits):
     method = methods.OneVsRest({}, 2)
+    vars(method).update(limits)
     method.fit(method.train_input(X, Y, None), folder)
     method.save(folder)
     method.load(folder)
     return method.predict(method.test_input(X)), method.model
 
 
-def test_one_vs_rest_is_scikit_learns_and_hardly_differs_without_small_weights(toy, module, monkeypatch):
+def test_one_vs_rest_is_scikit_learns_and_hardly_differs_without_small_weights(toy, module):
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import LinearSVC
 
@@ -208,15 +210,12 @@ def test_one_vs_rest_is_scikit_learns_and_hardly_differs_without_small_weights(t
     reference = OneVsRestClassifier(LinearSVC(random_state=0)).fit(rows, Y.toarray()[:, seen].astype(int))
     order = np.argsort(-reference.decision_function(rows), axis=1)[:, :5]
     assert np.array_equal(found, np.flatnonzero(seen)[order])
-    monkeypatch.setattr(methods, "AT_ONCE", 7)
-    monkeypatch.setattr(methods, "SPARSE_ABOVE_LABELS", 8)
-    sparse_found, (sparse_weights, _) = one_vs_rest(methods, X, Y, toy)
+    sparse_found, (sparse_weights, _) = one_vs_rest(methods, X, Y, toy, at_once=7, sparse_above=8)
     small = np.abs(weights) < methods.LEAST_WEIGHT
     assert np.array_equal(sparse_weights.toarray(), np.where(small, 0, weights))
     assert (sparse_found == found).mean() > 0.9
-    monkeypatch.setattr(methods, "LONGEST_MINUTES", 0)
     with pytest.raises(RuntimeError, match="8 labels take about 0 minutes on 2 threads"):
-        one_vs_rest(methods, X, Y, toy)
+        one_vs_rest(methods, X, Y, toy, sparse_above=8, longest_minutes=0)
 
 
 def kept_run(folder, name, labels, train, test, number=1):
@@ -305,7 +304,7 @@ def test_cost_measures_every_step_and_writes(toy, module, monkeypatch):
     cost = module("cost")
     for peak in ("arithmetic_peak", "copy_peak", "fetch_peak", "add_peak"):
         monkeypatch.setattr(cost, peak, lambda *_: 1e9)
-    monkeypatch.setattr(cost, "PARTITIONS", {"toy": (3,)})
+    monkeypatch.setitem(cost.PARTITIONS, "toy", (3,))
     for where in (cost, feature_vote):
         monkeypatch.setattr(where, "compact", lambda rows: rows)  # the real sets are sparse, and stay so
     monkeypatch.setattr(cost.pages, "RESULTS", toy / "benchmarks" / "results")

@@ -1,4 +1,4 @@
-"""Accuracy on the embedded corpus: well above plain nearest neighbours, and no worse than a linear model."""
+"""Accuracy on the embedded corpus: far above plain nearest neighbours, and as good as a linear model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neartag.x1.classifier import X1Classifier
 
 
 @pytest.mark.slow
-def test_precision_against_nearest_neighbours_and_ridge_regression():
+def test_p_at_1_is_ten_points_above_nearest_neighbours_and_at_most_half_a_point_below_ridge_regression():
     train, test = debian.load("train"), debian.load("test")
     features, tags = TfidfFeatures(), debian.tag_names()
     X, X_test = features.fit_transform(train.words), features.transform(test.words)
@@ -21,7 +21,7 @@ def test_precision_against_nearest_neighbours_and_ridge_regression():
     settings = presets.get("debian")
     assert settings["n_learners"] <= 5
     reached = precision_at(X1Classifier(**settings).fit(X, Y).predict_topk(X_test, 1)[0], Y_test, 1)
-    # Both references at their best on the test part itself, in their favour.
+    # Both references at their best on the test part itself, in their favour. Measured: 84.59 against 72.27 and 84.57.
     neighbours = plain_knn(X, Y, X_test, (50, 100, 200, 300), 1).values()
-    assert reached > 5 + max(precision_at(labels, Y_test, 1) for labels in neighbours)
-    assert reached > precision_at(plain_ridge(X, Y, X_test, 1, 3.0), Y_test, 1) - 4
+    assert reached > 10 + max(precision_at(labels, Y_test, 1) for labels in neighbours)
+    assert reached > precision_at(plain_ridge(X, Y, X_test, 1, 3.0), Y_test, 1) - 0.5

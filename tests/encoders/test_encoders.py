@@ -208,6 +208,16 @@ def test_options_that_it_does_not_have_are_refused(folder, tmp_path):
     assert "rows of features, which need no encoder" in fail("train", tmp_path / "rows.txt", tmp_path / "m", *train[3:])
 
 
+def test_tune_learns_from_vectors_too(tmp_path):
+    chance = np.random.default_rng(0)
+    np.save(tmp_path / "vectors.npy", chance.normal(size=(120, 3)) + np.arange(120)[:, None] % 2)
+    rows = ({"text": "", "labels": [f"l{n % 2}"]} for n in range(120))
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tune = ("tune", tmp_path / "docs.jsonl", "--method", "knn", "--try", "neighbours=3,5", "--json", "-q")
+    assert "no word is left" in fail(*tune)
+    assert json.loads(succeed(*tune, "--vectors", tmp_path / "vectors.npy"))["settings"]["neighbours"] in (3, 5)
+
+
 def test_vectors_can_be_named_too(tmp_path):
     rows = ({"text": "", "labels": [f"l{n % 2}"], "vector": [n % 2, 1 - n % 2, 0.1 * n]} for n in range(30))
     (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -21,7 +21,8 @@ pytest.importorskip("fastapi")
 from neartag.tagging.tagger import TextTagger
 from serve_helpers import BEARER, POINTS, START, corpus, running, train
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="ends servers by signals")
+# Starting a server takes several seconds: its processes import everything anew.
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="ends servers by signals")]
 
 TEXT = "a chess playing program"
 
@@ -97,7 +98,7 @@ def test_what_one_worker_adds_all_see(server, trained):
 
 def test_the_worker_that_added_sees_it_at_once(server, trained):
     restored(server, trained)
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=START)
     headers = {"Content-Type": "application/json", **BEARER}
     for step in range(3):
         body = {"documents": [{"text": TEXT, "labels": [f"at::once{step}"]}] * 5}
@@ -145,7 +146,7 @@ def test_random_bytes_on_the_socket_and_large_bodies(server):
             answer = raw.recv(65536)
             assert not answer.startswith(b"HTTP/1.1 5"), answer
     large = json.dumps({"text": "a" * 10_000_000})
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=START)
     for _ in range(2):  # the connection can be used on
         connection.request("POST", "/tag", large, {"Content-Type": "application/json"})
         answer = connection.getresponse()
@@ -155,7 +156,7 @@ def test_random_bytes_on_the_socket_and_large_bodies(server):
     assert connection.getresponse().read().startswith(b'{"labels"')
     connection.close()
     pieces = iter([b'{"text": "', *[b"a" * 100_000] * 30, b'"}'])
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=START)
     connection.request("POST", "/tag", pieces, {"Content-Type": "application/json"}, encode_chunked=True)
     assert connection.getresponse().status == 413
     connection.close()
@@ -167,7 +168,7 @@ def test_requests_under_way_are_answered_before_the_end(trained, tmp_path):
     trained.save(tmp_path / "model")
     texts = [" ".join(corpus()[0][number % POINTS] for number in range(start, start + 40)) for start in range(2500)]
     body = {"texts": texts, "k": 1}
-    options = ("--max-body", "50MB", "--max-texts", "5000", "--max-seconds", "60")
+    options = ("--max-body", "50MB", "--max-texts", "5000", "--max-seconds", "600")
     with running(tmp_path / "model", *options) as server:
         server.workers(2)
         answers: list[tuple[int, int]] = []
@@ -219,8 +220,7 @@ def test_one_worker_ends_on_its_own_too(trained, tmp_path):
         assert not any("Traceback" in line for line in server.heard)
 
 
-@pytest.mark.slow
-def test_a_worker_that_dies_is_replaced(trained, tmp_path):
+def test_a_worker_that_dies_is_replaced_and_none_outlives_the_one_that_started_them(trained, tmp_path):
     trained.save(tmp_path / "model")
     with running(tmp_path / "model") as server:
         first = server.workers(2)
@@ -232,22 +232,14 @@ def test_a_worker_that_dies_is_replaced(trained, tmp_path):
                 break
             assert time.monotonic() < deadline
         assert first[1] in found
-
-
-@pytest.mark.slow
-def test_workers_do_not_outlive_the_one_that_started_them(trained, tmp_path):
-    trained.save(tmp_path / "model")
-    with running(tmp_path / "model") as server:
-        workers = server.workers(2)
         server.process.kill()
         server.process.wait(START)
         deadline = time.monotonic() + START
-        while any(_lives(worker) for worker in workers):
+        while any(_lives(worker) for worker in found):
             assert time.monotonic() < deadline
-            time.sleep(0.1)
+            time.sleep(0.02)
 
 
-@pytest.mark.slow
 def test_the_load_is_measured_and_written(trained, tmp_path, monkeypatch):
     import importlib
     from pathlib import Path
@@ -258,9 +250,8 @@ def test_the_load_is_measured_and_written(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "DOCS", tmp_path)
     (tmp_path / "server.md").write_text("<!-- load begin -->\nold\n<!-- load end -->\n")
     trained.save(tmp_path / "model")
-    load.main(
-        ["--model", str(tmp_path / "model"), "--seconds", "1", "--warm-up", "0.2", "--connections", "4", "--write"]
-    )
+    times = ["--seconds", "0.3", "--warm-up", "0.1"]
+    load.main(["--model", str(tmp_path / "model"), *times, "--connections", "4", "--write"])
     result = json.loads((tmp_path / "load.json").read_text())
     assert result["errors"] == 0
     assert result["requests"] > 0

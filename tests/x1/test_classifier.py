@@ -21,8 +21,9 @@ from neartag.core.parameters import Parameter
 from neartag.data import synthetic
 from neartag.linalg.rows import as_rows, normalise
 from neartag.search.inverted_index import FeatureIndex
-from neartag.x1.classifier import PREDICTION, X1Classifier
+from neartag.x1.classifier import X1Classifier
 from neartag.x1.learner import cluster_steps
+from neartag.x1.method import METHOD
 from neartag.x1.model import X1Model
 from neartag.x1.parameters import DEFAULTS, PARAMETERS
 
@@ -148,7 +149,7 @@ def test_a_number_beyond_all_floats_is_refused_like_any_other():
         small_model(n_clusters=10**400).fit(problem().X, problem().Y)
 
 
-@pytest.mark.parametrize("name", PREDICTION)
+@pytest.mark.parametrize("name", METHOD.prediction)
 def test_what_prediction_uses_may_be_set_after_training(name):
     data = problem()
     other = {
