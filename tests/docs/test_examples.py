@@ -9,7 +9,7 @@ import inspect
 import pytest
 from docs_helpers import ROOT
 
-from neartag import LiveTagger, TextTagger, TfidfFeatures, VectorFeatures, data, metrics, store
+from neartag import LiveTagger, TextTagger, TfidfFeatures, VectorFeatures, X1Classifier, data, metrics, store
 from neartag.data import documents, synthetic
 
 SOURCE = ROOT / "src"
@@ -24,7 +24,7 @@ PUBLIC = {
     **{f"data.documents.{name}": getattr(documents, name) for name in documents.__all__},
     "data.synthetic.make": synthetic.make,
     **{f"store.{name}": getattr(store, name) for name in store.__all__ if name != "StoredModel"},
-    **{each.__name__: each for each in (LiveTagger, TextTagger, TfidfFeatures, VectorFeatures)},
+    **{each.__name__: each for each in (LiveTagger, TextTagger, TfidfFeatures, VectorFeatures, X1Classifier)},
 }
 
 
