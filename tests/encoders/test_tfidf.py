@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from call_counts import count_calls
 from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
-from neartag.encoders.term_columns import CacheLimits, HashedColumns, Vocabulary, hash_column
-from neartag.encoders.terms import WORD, words_of
+from neartag.encoders.terms import WORD, CacheLimits, HashedColumns, Vocabulary, hash_column, words_of
 from neartag.encoders.tfidf import CHARACTER_MARK, TfidfFeatures
 
 TEXTS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neartag.linalg.random_kernels import draw_below, next_word
+from neartag.linalg.random_kernels import draw_below, next_word, shuffle
 
 
 def test_words_are_those_of_splitmix64():
@@ -30,3 +30,22 @@ def test_draws_stay_below_their_bound(bound):
     drawn = [draw_below(state, bound) for _ in range(200)]
     assert min(drawn) >= 0
     assert max(drawn) < bound
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("count", [0, 1, 2, 50])
+def test_a_shuffle_reorders_the_first_and_leaves_the_rest(dtype, count):
+    ids, state = np.arange(60, dtype=dtype), np.array([3], np.uint64)
+    shuffle(ids, count, state)
+    assert sorted(ids[:count].tolist()) == list(range(count))
+    assert ids[count:].tolist() == list(range(count, 60))
+    assert count < 3 or ids[:count].tolist() != list(range(count))
+
+
+def test_every_order_is_as_likely():
+    state, seen = np.array([11], np.uint64), np.zeros((3, 3), int)
+    for _ in range(6000):
+        ids = np.arange(3)
+        shuffle(ids, 3, state)
+        seen[np.arange(3), ids] += 1
+    assert np.abs(seen - 2000).max() < 200  # five standard deviations

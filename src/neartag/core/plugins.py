@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -47,12 +47,9 @@ class Plugins(Generic[T]):
 
     def get(self, name: str) -> T:
         """Return the plug-in of this name; ParameterError lists the names that there are."""
-        found = self._builtin_by_file(name)
-        if found is not None:
-            return found
-        builtin = self.builtin()
-        if name in builtin:
-            return builtin[name]
+        for plugin in builtin_plugins(self.package, self.attribute, self.elsewhere, likely=name):
+            if self.name_of(plugin) == name:
+                return plugin
         points = entry_points(self.group)
         if name in points:
             return self._load(*points[name])
@@ -77,18 +74,10 @@ class Plugins(Generic[T]):
 
     def builtin(self) -> dict[str, T]:
         """Return neartag's own plug-ins by name, in their order."""
-        found = builtin_plugins(self.package, self.attribute, self.elsewhere)
+        found = list(builtin_plugins(self.package, self.attribute, self.elsewhere))
         if self.place_of is not None:
             found.sort(key=self.place_of)
         return {self.name_of(plugin): plugin for plugin in found}
-
-    def _builtin_by_file(self, name: str) -> T | None:
-        """Return the built-in plug-in whose file has its name, importing no other file; None where there is none."""
-        package = importlib.import_module(self.package)
-        if name not in {each.name for each in pkgutil.iter_modules(package.__path__)}:
-            return None
-        plugin = getattr(importlib.import_module(f"{self.package}.{name}"), self.attribute, None)
-        return plugin if plugin is not None and self.name_of(plugin) == name else None
 
     def _load(self, point: EntryPoint, *others: EntryPoint) -> T:
         """Return what an entry point stands for; NeartagError says whose it is and what is wrong with it.
@@ -113,12 +102,22 @@ class Plugins(Generic[T]):
         return plugin
 
 
-def builtin_plugins(package: str, attribute: str, elsewhere: tuple[str, ...] = ()) -> list[Any]:
-    """Return what the modules of a package, in the order of their names, and some others have as this attribute."""
+def builtin_plugins(
+    package: str, attribute: str, elsewhere: tuple[str, ...] = (), *, likely: str = ""
+) -> Iterator[Any]:
+    """Yield what the modules of a package, in the order of their names, and then some others have as this attribute.
+
+    A module is imported only when its turn comes. With `likely`, the module of this name comes first, then the others
+    outside the package: whoever looks for one plug-in rarely imports the rest.
+    """
     path = importlib.import_module(package).__path__
-    names = [*(f"{package}.{each}" for each in sorted(each.name for each in pkgutil.iter_modules(path))), *elsewhere]
-    found = (getattr(importlib.import_module(name), attribute, None) for name in names)
-    return [plugin for plugin in found if plugin is not None]
+    modules = [*(f"{package}.{name}" for name in sorted(each.name for each in pkgutil.iter_modules(path))), *elsewhere]
+    if likely:
+        modules.sort(key=lambda module: (module != f"{package}.{likely}", module not in elsewhere))
+    for module in modules:
+        plugin = getattr(importlib.import_module(module), attribute, None)
+        if plugin is not None:
+            yield plugin
 
 
 def entry_points(group: str) -> dict[str, tuple[EntryPoint, ...]]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.encoders.term_columns import UNKNOWN
+from neartag.encoders.terms import UNKNOWN
 from neartag.linalg import csr
 
 MAX_COLUMNS = np.iinfo(np.int32).max  # the column numbers of a row are int32

@@ -1,13 +1,18 @@
-"""The terms of a text: its words, pairs of words and character n-grams.
+"""The terms of a text, words, pairs of words and character n-grams, and the column that each term has.
 
-A text is a string, cut into words here, or a list of words that are taken whole. Both are lower-cased.
+A text is a string, cut into words here, or a list of words that are taken whole. Both are lower-cased. A column comes
+from a vocabulary, from a vocabulary that grows, or from hashing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise, repeat
+from typing import Any, NamedTuple
+from zlib import crc32
 
 from neartag.core.errors import DataError
 
@@ -18,6 +23,7 @@ WORD = re.compile(r"[^\W_]+")  # runs of letters and digits of any script
 # makes everything else a space.
 ASCII_WORDS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
 CHARACTER_MARK = "\t"  # starts the name of a character n-gram, so that none is taken for a word
+UNKNOWN = -1  # the column of a term that has none
 
 
 def words_of(text: Text, number: int = 0) -> list[str]:
@@ -60,3 +66,109 @@ def spans_of(text: str) -> list[tuple[int, int, str]]:
         return spans
     origin = [place for place, character in enumerate(text) for _ in character.lower()]
     return [(origin[start], origin[end - 1] + 1, word) for start, end, word in spans]
+
+
+class CacheLimits(NamedTuple):
+    """How much a BoundedCache keeps."""
+
+    words: int = 2**16  # most texts need far fewer; their columns take some megabytes
+    longest_word: int = 40  # characters; a longer word hardly comes back, and has very many n-grams
+
+
+CACHE_LIMITS = CacheLimits()
+
+
+class BoundedCache(dict[str, Any]):
+    """Keeps what a function returned for words, at most so many of them; a pickled copy starts empty."""
+
+    def __init__(self, function: Callable[[str], Any], limits: CacheLimits) -> None:
+        self.function, self.limits = function, limits
+
+    def __missing__(self, word: str) -> Any:
+        value = self.function(word)
+        if len(word) <= self.limits.longest_word:
+            if len(self) >= self.limits.words:
+                self.clear()  # the frequent words are soon back
+            self[word] = value
+        return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoundedCache, (self.function, self.limits)
+
+
+class TermColumns:
+    """Gives terms their columns; the subclass says how."""
+
+    def __init__(self, char_ngrams: Sequence[int] | None, limits: CacheLimits) -> None:
+        self._bounds = char_ngrams
+        self._ngrams = BoundedCache(self._ngram_columns, limits)
+
+    def of_terms(self, terms: Iterable[str]) -> Iterable[int]:
+        """Return the column of each term."""
+        raise NotImplementedError
+
+    def of_words(self, words: Iterable[str]) -> Iterable[int]:
+        """Return the column of each word, as `of_terms` does; words come back more often than other terms do."""
+        return self.of_terms(words)
+
+    def of_ngrams(self, words: Iterable[str]) -> bytes:
+        """Return the columns of the words' character n-grams as C ints: joining bytes costs Python nothing."""
+        return b"".join(map(self._ngrams.__getitem__, words))
+
+    def _ngram_columns(self, word: str) -> bytes:
+        assert self._bounds is not None
+        return array("i", self.of_terms(ngrams_of(word, *self._bounds))).tobytes()
+
+
+class Vocabulary(TermColumns):
+    """The columns of known terms: their places among the names."""
+
+    def __init__(
+        self, names: Sequence[str], char_ngrams: Sequence[int] | None, limits: CacheLimits = CACHE_LIMITS
+    ) -> None:
+        super().__init__(char_ngrams, limits)
+        self.ids = dict(zip(names, range(len(names)), strict=True))
+
+    def of_terms(self, terms: Iterable[str]) -> Iterable[int]:
+        """Return the column of each term, UNKNOWN for a new one."""
+        return map(self.ids.get, terms, repeat(UNKNOWN))
+
+
+class GrowingVocabulary(TermColumns):
+    """Columns in the order in which terms are first seen."""
+
+    def __init__(self, char_ngrams: Sequence[int] | None, limits: CacheLimits = CACHE_LIMITS) -> None:
+        super().__init__(char_ngrams, limits)
+        self.ids: defaultdict[str, int] = defaultdict()
+        self.ids.default_factory = self.ids.__len__
+
+    def of_terms(self, terms: Iterable[str]) -> Iterable[int]:
+        """Return the column of each term, the next free one for a new one."""
+        return map(self.ids.__getitem__, terms)
+
+
+class HashedColumns(TermColumns):
+    """Columns by hashing, without a vocabulary: terms of the same hash share a column."""
+
+    def __init__(self, used: bytes, char_ngrams: Sequence[int] | None, limits: CacheLimits = CACHE_LIMITS) -> None:
+        """`used` has a byte for each column, 0 for one whose terms are to be UNKNOWN."""
+        super().__init__(char_ngrams, limits)
+        self._used = used
+        self._words = BoundedCache(self._column, limits)
+
+    def of_terms(self, terms: Iterable[str]) -> Iterable[int]:
+        """Return the column of each term, UNKNOWN if it is not used."""
+        return map(self._column, terms)
+
+    def of_words(self, words: Iterable[str]) -> Iterable[int]:
+        """Return the column of each word, UNKNOWN if it is not used."""
+        return map(self._words.__getitem__, words)
+
+    def _column(self, term: str) -> int:
+        column = hash_column(term, len(self._used))
+        return column if self._used[column] else UNKNOWN
+
+
+def hash_column(term: str, n_columns: int) -> int:
+    """Return the column of a term by hashing: the same in every process and on every machine, unlike `hash`."""
+    return crc32(term.encode("utf-8", "surrogatepass")) % n_columns

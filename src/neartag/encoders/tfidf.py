@@ -15,9 +15,20 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError, ModelError, NeartagError
-from neartag.encoders.term_columns import UNKNOWN, GrowingVocabulary, HashedColumns, TermColumns, Vocabulary
 from neartag.encoders.term_counts import TermCounts, count_terms, document_frequency, renumber_columns
-from neartag.encoders.terms import CHARACTER_MARK, Text, ngrams_of, pairs_of, spans_of, words_of
+from neartag.encoders.terms import (
+    CHARACTER_MARK,
+    UNKNOWN,
+    GrowingVocabulary,
+    HashedColumns,
+    TermColumns,
+    Text,
+    Vocabulary,
+    ngrams_of,
+    pairs_of,
+    spans_of,
+    words_of,
+)
 from neartag.encoders.tfidf_parameters import all_words, as_count, as_python_number, check_parameters
 from neartag.linalg import csr
 

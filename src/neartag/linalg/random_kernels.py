@@ -29,3 +29,11 @@ def next_word(state):
 def draw_below(state, bound):
     """Return a random number of 0, 1, …, bound − 1, each as likely as the others; the bound is at most 2³²."""
     return np.int64(((next_word(state) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+@kernel([types.void(each[::1], COUNT, STATE) for each in (types.int32, types.int64)])
+def shuffle(ids, count, state):
+    """Put ids[:count] into a random order (Fisher and Yates)."""
+    for last in range(count - 1, 0, -1):
+        other = draw_below(state, last + 1)
+        ids[last], ids[other] = ids[other], ids[last]

@@ -17,9 +17,8 @@ from neartag import __version__
 from neartag.core.errors import ModelError
 from neartag.storage import tensors
 from neartag.storage.bundle import StoredModel
-from neartag.storage.checks import report_damage
+from neartag.storage.content import REMEDY, encode_json, report_damage
 from neartag.storage.folder import FolderWriter, open_files, read_content
-from neartag.storage.json_content import REMEDY, encode_json
 from neartag.storage.manifest import AddedEntry, File, Manifest
 from neartag.storage.segments import Segment, merge_segments
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from neartag import __version__
 from neartag.core.errors import ModelError
-from neartag.storage.json_content import REMEDY, decode_json
+from neartag.storage.content import REMEDY, decode_json
 
 FORMAT = "neartag-model"
 FORMAT_VERSION = 2

@@ -29,9 +29,8 @@ import numpy as np
 from neartag.core.errors import ModelError, ParameterError
 from neartag.storage import kinds, tensors
 from neartag.storage.bundle import StoredModel
-from neartag.storage.checks import check_list_of_names, find_miscount, report_damage
+from neartag.storage.content import REMEDY, check_list_of_names, encode_json, find_miscount, report_damage
 from neartag.storage.folder import FolderWriter, open_files, read_content, refuse_foreign_folder
-from neartag.storage.json_content import REMEDY, encode_json
 from neartag.storage.locking import lock
 from neartag.storage.manifest import PART_NAME, FeaturesEntry, File, Manifest
 from neartag.storage.texts import Texts

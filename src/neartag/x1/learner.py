@@ -165,7 +165,10 @@ class Learner:
         if probes == 1:
             return ids[:, 0], near[:, 0]
         reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
-        return _choose_by_reach(ids.reshape(m, -1), near.reshape(m, -1), reach.reshape(m, -1), count, threads)
+        order, best = np.empty((m, count), np.int32), np.empty((m, count), np.float32)
+        run_ranges(topk_kernels.row_top, m, threads, reach.reshape(m, -1), 0, order, best)
+        chosen = np.take_along_axis(ids.reshape(m, -1), order, axis=1)
+        return chosen, np.take_along_axis(near.reshape(m, -1), order, axis=1)
 
     def _find_one(self, row: SingleRow, numbers: np.ndarray, distance: str, count: int, exact: bool) -> Neighbours:
         """Return the same for one row, whose nearest clusters are given, without the machinery of a batch."""
@@ -173,8 +176,10 @@ class Learner:
         if len(found) == 1:
             return found[0][:2]
         ids, near = np.hstack([each[0] for each in found]), np.hstack([each[1] for each in found])
-        reach = np.hstack([each[1] * (each[2] or 1) for each in found])
-        return _choose_by_reach(ids, near, reach.astype(np.float32, copy=False), count, 1)
+        reach = np.hstack([each[1] * (each[2] or 1) for each in found]).astype(np.float32, copy=False)
+        order, best = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
+        topk_kernels.row_top(reach, 0, order, best, 0, 1)
+        return ids[:, order[0]], near[:, order[0]]
 
     def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Learner:
         """Return the learner with the points of its large clusters in cells."""
@@ -202,14 +207,6 @@ class Learner:
                 cluster = cluster.add_points(points, members[rows].astype(np.int32), threads)
             clusters.append(cluster)
         return Learner(self.centroids, clusters)
-
-
-def _choose_by_reach(ids: np.ndarray, near: np.ndarray, reach: np.ndarray, count: int, threads: int) -> Neighbours:
-    """Return the `count` neighbours of each row with the largest `reach`: training rows, and how near (m, count)."""
-    m = len(ids)
-    order, best = np.empty((m, count), np.int32), np.empty((m, count), np.float32)
-    run_ranges(topk_kernels.row_top, m, threads, reach, 0, order, best)
-    return np.take_along_axis(ids, order, axis=1), np.take_along_axis(near, order, axis=1)
 
 
 def make_partition(X: Rows, settings: ClusterSettings, seed: int, threads: int) -> Partition:

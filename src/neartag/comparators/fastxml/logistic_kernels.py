@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from neartag.core.jit import COUNT, ID, IDS, POINTER, VALUES, kernel, read
-from neartag.linalg.random_kernels import STATE, draw_below
+from neartag.linalg.random_kernels import STATE, shuffle
 
 WIDE, SIDES = types.float64, read(types.int8)
 PLACE = types.uint32  # row numbers without sign: numba need not ask whether one counts from the end, thrice as quick
@@ -29,14 +29,6 @@ _HALVINGS = 20  # of a step in its line search, at most
 _ENOUGH = 0.01  # share of the decrease that a step promises which it must bring
 _CURVED = 1e-12  # added to each curvature, which is zero where every point is far from the boundary
 _LARGEST_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
-
-
-@kernel(types.void(ID[::1], COUNT, STATE))
-def _shuffle(ids, count, random):
-    """Put ids[:count] into random order."""
-    for last in range(count - 1, 0, -1):
-        other = draw_below(random, last + 1)
-        ids[last], ids[other] = ids[other], ids[last]
 
 
 @kernel(WIDE(COLUMNS, COUNT, read(WIDE)), fastmath=True)
@@ -152,7 +144,7 @@ def _descend(columns, model, weights, order, count, tolerance, moved, random):
     while made < _PASSES:
         made += 1
         total, largest, place = 0.0, 0.0, 0
-        _shuffle(order, left, random)
+        shuffle(order, left, random)
         while place < left:
             j = order[place]
             slope = gradient[j] + _CURVED * (moved[j] - weights[j]) + _dot(columns, j, pull)
