@@ -22,6 +22,9 @@ from neartag.x1.schedule import Machine
 from neartag.x1.settings import X1Settings
 from neartag.x1.training import fit_model
 
+# What a parameter that has another name now is in the constructor, unless it is set.
+DEPRECATED = "deprecated"
+
 
 class X1Classifier(LabelClassifier):
     """Classifier for many labels, by local embeddings that keep label neighbours and a vote of nearest neighbours.
@@ -30,6 +33,8 @@ class X1Classifier(LabelClassifier):
 
     Parameters
     ----------{parameters}
+    refine_least : a number, default 'deprecated'
+        the earlier name of refine_min_weight.
 
     Attributes
     ----------
@@ -88,11 +93,12 @@ class X1Classifier(LabelClassifier):
         refine: bool = False,
         refine_candidates: int | str = "auto",
         refine_cost: float | str = "auto",
-        refine_least: float = 0.05,
+        refine_min_weight: float = 0.05,
         threshold: float = 0.5,
         random_state: int | None = 0,
         n_jobs: int | None = -1,
         max_memory: int | str | None = None,
+        refine_least: float | str = DEPRECATED,
     ) -> None:
         self.n_learners = n_learners
         self.n_clusters = n_clusters
@@ -123,11 +129,12 @@ class X1Classifier(LabelClassifier):
         self.refine = refine
         self.refine_candidates = refine_candidates
         self.refine_cost = refine_cost
-        self.refine_least = refine_least
+        self.refine_min_weight = refine_min_weight
         self.threshold = threshold
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.max_memory = max_memory
+        self.refine_least = refine_least
 
     def fit(self, X: Any, Y: Any, *, progress: Progress | bool = False, held_out: bool = False) -> X1Classifier:
         """Learn from points and their labels.
@@ -164,7 +171,7 @@ class X1Classifier(LabelClassifier):
         >>> classifier.held_out_.labels.shape  # of 150 points the 20 best labels
         (150, 20)
         """
-        given = parameters.checked(self.get_params())
+        given = parameters.checked(self._current_params())
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
         asked = X1Settings.from_parameters(given)
@@ -177,6 +184,19 @@ class X1Classifier(LabelClassifier):
         # The model tells that refining was asked for, also where the points were too few for it.
         self._learned(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self
+
+    def _current_params(self) -> dict[str, Any]:
+        """Return the parameters by the names that they have now; FutureWarning for one set by an earlier name."""
+        given = self.get_params()
+        least = given.pop("refine_least")
+        if isinstance(least, str) and least == DEPRECATED:
+            return given
+        warnings.warn(
+            "refine_least is now called refine_min_weight; the old name will be removed", FutureWarning, stacklevel=3
+        )
+        if given["refine_min_weight"] == parameters.DEFAULTS["refine_min_weight"]:
+            del given["refine_min_weight"]
+        return {**given, "refine_least": least}
 
     def _fitted(self) -> X1Model:
         check_is_fitted(self, "model_")

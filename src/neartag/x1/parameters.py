@@ -154,7 +154,9 @@ PARAMETERS = (
         LARGEST_PENALTY,
         choices=("auto",),
     ),
-    Parameter("refine_least", float, 0.05, "weights of the rankers below this are dropped", 0),
+    Parameter(
+        "refine_min_weight", float, 0.05, "weights of the rankers below this are dropped", 0, aliases=("refine_least",)
+    ),
     THRESHOLD,
     RANDOM_STATE,
     N_JOBS,
