@@ -43,6 +43,8 @@ def choose_grid(method: Method, points: int, fixed: Mapping[str, Any], tried: Ma
         if own in fixed:
             raise ParameterError(f"{own} is both fixed and to be tried: leave one of the two out")
         choices[own] = list(dict.fromkeys(each[own] for each in checked))
+    if not choices:
+        raise ParameterError(f"{method.name} has no search space, so there is nothing to choose: name values to try")
     left = {name: values for name, values in choices.items() if name not in fixed}
     if not left:
         raise ParameterError("every setting is fixed: there is nothing to choose")
