@@ -27,7 +27,8 @@ def run(clone: Path, data: str, method: str, *options: str) -> dict:
     environment = {**os.environ, **dict.fromkeys(POOLS, "2"), "PYTHONPATH": str(clone / "src")}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run.json"
-        command = [sys.executable, str(clone / "benchmarks" / "peer_run.py"), data, method, str(out), *options]
+        script = str(clone / "benchmarks" / "peer_run.py")
+        command = [sys.executable, script, data, method, str(out), "--threads", "2", *options]
         subprocess.run(command, env=environment, check=True, capture_output=True)
         return json.loads(out.read_text()) if out.exists() else {}
 
