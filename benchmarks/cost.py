@@ -87,7 +87,7 @@ def draws(clusters: int) -> int:
 
 def starting(entries: int, n: int, clusters: int) -> Cost:
     """k-means++ on a part of n points that have so many entries: distances to the points drawn, for each start."""
-    among = entries * min(n, max(partition.SMALLEST_DRAW, partition.DRAW * clusters)) / n
+    among = entries * min(n, max(partition.MIN_POOL, partition.POOL_PER_START * clusters)) / n
     return assigning(among, draws(clusters)) * (clusters - 1)
 
 
@@ -349,7 +349,7 @@ class Steps:
             return getattr(rows, "nnz", rows.size), rows.shape[0], getattr(other, "shape", (other,))[-1]
 
         def run() -> dict:
-            with watch(partition, "_starts", "route", "_means_sparse", note=noted) as calls:
+            with watch(partition, "_choose_starts", "route", "_sparse_centroids", note=noted) as calls:
                 partition.partition(X, count, threads=self.cores)
             return calls
 
@@ -368,12 +368,14 @@ class Steps:
         """Ω with the label similarities on it."""
 
         def run():
-            with watch(neighbours, "label_neighbours", "_without_frequent", note=lambda result, *_: result[0]) as calls:
+            with watch(
+                neighbours, "label_neighbours", "_split_off_frequent", note=lambda result, *_: result[0]
+            ) as calls:
                 return neighbours.neighbour_graph(Y, count, threads=self.cores), calls
 
         seconds, (graph, calls) = best(run)
         n, compared = Y.shape[0], spent(calls["label_neighbours"])
-        rare = calls["_without_frequent"][0][1]
+        rare = calls["_split_off_frequent"][0][1]
         pairs, every = pairs_of(np.bincount(rare.indices)), pairs_of(np.bincount(Y.indices))
         cost = comparing(pairs, n * count, n * count if rare.nnz < Y.nnz else 0)
         self.add("label graph: neighbours", compared, cost, "adding", add_peak(n, self.cores))
@@ -387,7 +389,7 @@ class Steps:
         options = {"step": settings.step, "max_iter": settings.max_iter, "tol": settings.tol}
 
         def run():
-            parts = "_start", "_tangent_step", "_whitening", "_ritz"
+            parts = "_initial_embedding", "_tangent_step", "_whitening", "_ritz"
             with watch(svp, *parts) as calls, watch(svp._Pattern, "residual_times") as products:
                 return svp.svp(graph, dim, **options, threads=self.cores), calls | products
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from unittest import mock
 
 import numpy as np
 import pages
@@ -19,9 +20,9 @@ from scipy.sparse import csr_matrix
 from neartag.data import registry
 from neartag.linalg.rows import as_rows, normalise
 from neartag.metrics import evaluate
-from neartag.x1 import ensemble
-from neartag.x1 import kmeans as partition
+from neartag.x1 import ensemble, kmeans
 from neartag.x1.classifier import X1Classifier
+from neartag.x1.learner import MAX_SIZE_RATIO
 
 HELD_OUT, SEED = 5000, 5
 ONE = {"n_learners": 1, "n_clusters": 1}
@@ -46,33 +47,37 @@ STUDY: list[tuple[str, dict]] = [
 ]
 
 
-def cut_by_labels(Y: csr_matrix):
+def plain(X, settings, seed, threads):
+    """A partition in one stage, however many clusters there are."""
+    size = max(2, -(-MAX_SIZE_RATIO * X.shape[0] // settings.count))
+    count = settings.count
+    return kmeans.partition(X, count, max_size=size, seed=seed, threads=threads, max_flat=count)
+
+
+def partition_by_labels(Y: csr_matrix):
     """A partition helped by labels: k-means not of a point's own words, but of the mean words of its labels' points."""
 
-    def cut(X, settings, seed, threads):
+    def make_partition(X, settings, seed, threads):
         shares = normalise(as_rows(Y))
         label_words = shares.T @ X  # (L, d)
         smoothed = normalise(as_rows(csr_matrix(shares @ label_words)))  # (n, d)
         smoothed.data[smoothed.data < 0.02] = 0  # the long tail of words says little and makes rows nearly dense
         smoothed.eliminate_zeros()
-        found = partition.partition(smoothed, settings.count, max_size=None, seed=seed, threads=threads)
-        return partition.Partition(partition._means(X, found.assignment, found.n_clusters), found.assignment)
+        found = kmeans.partition(smoothed, settings.count, max_size=None, seed=seed, threads=threads)
+        return kmeans.Partition(kmeans._centroids(X, found.assignment, found.n_clusters), found.assignment)
 
-    return cut
+    return make_partition
 
 
 def measure(name: str, settings: dict, parts) -> dict:
     X, Y, X_held, Y_held = parts
     settings = dict(settings)
-    ordinary, flat = ensemble.make_partition, partition.FLAT
-    if settings.pop("plain", False):
-        partition.FLAT = settings["n_clusters"]
-    if settings.pop("by_labels", False):
-        ensemble.make_partition = cut_by_labels(Y)
+    other = plain if settings.pop("plain", False) else None
+    other = partition_by_labels(Y) if settings.pop("by_labels", False) else other
     wall = time.perf_counter()
-    model = X1Classifier(**settings).fit(X, Y)
+    with mock.patch.object(ensemble, "make_partition", other or ensemble.make_partition):
+        model = X1Classifier(**settings).fit(X, Y)
     row = {"setting": name, "train s": time.perf_counter() - wall, "share": model.model_.feature_share}
-    ensemble.make_partition, partition.FLAT = ordinary, flat
     for column, share in (("mixed", row["share"]), ("alone", 0.0)):
         wall = time.perf_counter()
         labels, _ = model.set_params(feature_share=share).predict_topk(X_held, 5)

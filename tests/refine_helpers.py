@@ -20,7 +20,7 @@ OPTIONS = {
         "n_probe": 2,
         "refine_candidates": 12,
         "refine_cost": 2.0,
-        "refine_least": 0.2,
+        "refine_min_weight": 0.2,
         "feature_share": 0.5,
         "feature_search": "near",
         "vote_search": "exact",

@@ -83,6 +83,7 @@ def test_nobody_replaces_a_built_in_one(shapes, tmp_path, monkeypatch):
         ("CIRCLE = {}\n", "KeyError"),
         ("OTHER = {}\n", "AttributeError"),
         ("CIRCLE = {'name': 'oval'}\n", "calls itself 'oval'"),
+        ("raise SystemExit(3)\n", "SystemExit: 3"),
     ],
 )
 def test_a_broken_one_is_named_with_its_package(shapes, tmp_path, monkeypatch, source, reason):

@@ -9,7 +9,18 @@ import inspect
 import pytest
 from docs_helpers import ROOT
 
-from neartag import LiveTagger, TextTagger, TfidfFeatures, VectorFeatures, data, metrics, store
+from neartag import (
+    LiveTagger,
+    TextTagger,
+    TfidfFeatures,
+    VectorFeatures,
+    X1Classifier,
+    data,
+    metrics,
+    presets,
+    store,
+    tune,
+)
 from neartag.data import documents, synthetic
 
 SOURCE = ROOT / "src"
@@ -23,8 +34,10 @@ PUBLIC = {
     **{f"data.{name}": getattr(data, name) for name in data.__all__},
     **{f"data.documents.{name}": getattr(documents, name) for name in documents.__all__},
     "data.synthetic.make": synthetic.make,
+    **{f"presets.{name}": getattr(presets, name) for name in presets.__all__},
+    "tune.tune": tune.tune,
     **{f"store.{name}": getattr(store, name) for name in store.__all__ if name != "StoredModel"},
-    **{each.__name__: each for each in (LiveTagger, TextTagger, TfidfFeatures, VectorFeatures)},
+    **{each.__name__: each for each in (LiveTagger, TextTagger, TfidfFeatures, VectorFeatures, X1Classifier)},
 }
 
 

@@ -165,7 +165,7 @@ def test_any_number_of_candidates(size):
         ("refine_candidates", 0),
         ("refine_cost", 0.0),
         ("refine_cost", "dear"),
-        ("refine_least", -0.1),
+        ("refine_min_weight", -0.1),
     ],
 )
 def test_values_that_make_no_sense_are_refused(name, value):
@@ -316,7 +316,7 @@ def test_votes_of_any_sharpness(sharpness):
 @pytest.mark.parametrize("least", [0.0, 1e9])
 def test_all_weights_and_none(least):
     data = problem()
-    model = small_model(refine_least=least).fit(data.X, data.Y)
+    model = small_model(refine_min_weight=least).fit(data.X, data.Y)
     weights = model.model_.reranker.rankers.weights
     assert weights.nnz <= 30 * 150
     assert (weights.nnz > 0) == (least == 0)

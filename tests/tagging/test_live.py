@@ -177,6 +177,11 @@ def test_a_model_replaced_by_another_is_loaded(folder, corpus):
     assert len(live.tagger) == 300
 
 
+def test_a_folder_that_was_never_a_model_is_said(tmp_path):
+    with pytest.raises(ModelError, match="is not a model folder"):
+        LiveTagger(tmp_path)
+
+
 def test_a_folder_that_is_gone_is_said(folder):
     live = LiveTagger(folder)
     (folder / "model.json").unlink()

@@ -365,3 +365,17 @@ def test_vectors_are_refined_too(corpus):
     reasons = [reason for vector in vectors[:20] for reason in tagger.explain(vector, 3)]
     assert len(reasons) == 60
     assert all(0 <= reason.score <= 1 and reason.words == [] for reason in reasons)
+
+
+def test_a_model_without_voters_explains_nothing():
+    from neartag.comparators.knn import KNNClassifier
+    from neartag.encoders.tfidf import TfidfFeatures
+    from neartag.storage.bundle import StoredModel
+
+    texts, labels = ["king queen", "loaf oven", "queen rook"], np.array([[1, 0], [0, 1], [1, 0]])
+    features = TfidfFeatures()
+    model = KNNClassifier().fit(features.fit_transform(texts), labels).model_
+    tagger = TextTagger.of(StoredModel(model, ["chess", "bread"], None, features, {}))
+    assert tagger.predict(["queen"], k=1)[0][0].label == "chess"
+    with pytest.raises(ModelError, match="kind 'knn' has no voters"):
+        tagger.explain("queen")

@@ -96,9 +96,10 @@ def test_every_exemption_has_a_reason():
 
 def test_the_table_is_the_constructor():
     signature = inspect.signature(X1Classifier.__init__).parameters
-    assert [name for name in signature if name != "self"] == [parameter.name for parameter in PARAMETERS]
+    earlier = {name: "deprecated" for parameter in PARAMETERS for name in parameter.aliases}
+    assert [name for name in signature if name != "self"] == [*(each.name for each in PARAMETERS), *earlier]
     assert {name: signature[name].default for name in DEFAULTS} == DEFAULTS
-    assert X1Classifier().get_params() == DEFAULTS
+    assert X1Classifier().get_params() == {**DEFAULTS, **earlier}
 
 
 def test_every_default_is_allowed():

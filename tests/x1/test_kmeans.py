@@ -45,12 +45,12 @@ def blobs(n=300, d=6, centres=5, seed=0, spread=0.3):
 def plain_lloyd(X, centroids):
     """Return the assignment after the documented rounds, by Euclidean distance in float64; centroids (C, d)."""
     assignment = np.full(len(X), -1)
-    for _ in range(module.ROUNDS):
+    for _ in range(module.MAX_ROUNDS):
         distance = ((X[:, None, :] - centroids[None]) ** 2).sum(axis=2)  # (n, C)
         fresh = distance.argmin(axis=1)
         changed = (fresh != assignment).sum()
         assignment = fresh
-        if changed <= module.SETTLED * len(X):
+        if changed <= module.SETTLED_SHARE * len(X):
             break
         centroids = np.stack(
             [X[assignment == c].mean(axis=0) if (assignment == c).any() else 0 * X[0] for c in range(len(centroids))]
@@ -82,7 +82,9 @@ def test_k_means_is_plain_lloyd_from_the_same_start(seed, clusters, start):
         random = np.random.default_rng(seed)
         n = X.shape[0]
         # The generator's first draws are the start.
-        chosen = module._spread_rows(X, clusters, random) if start == "k-means++" else random.choice(n, clusters, False)
+        chosen = (
+            module._draw_far_apart(X, clusters, random) if start == "k-means++" else random.choice(n, clusters, False)
+        )
         dense = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
         assert same_partition(found.assignment, plain_lloyd(dense, dense[np.sort(chosen)]))
 
@@ -132,7 +134,7 @@ def test_k_means_plus_plus_spreads_its_starts():
     X = np.repeat(np.eye(3), sizes, axis=0) + 1e-3 * random.standard_normal((200, 3))
     group = np.repeat([0, 1, 2], sizes)
     X = normalise(X.astype(np.float32))
-    hits = sum(len(set(group[module._spread_rows(X, 3, np.random.default_rng(seed))])) == 3 for seed in range(100))
+    hits = sum(len(set(group[module._draw_far_apart(X, 3, np.random.default_rng(seed))])) == 3 for seed in range(100))
     assert hits == 100
 
 
@@ -143,7 +145,7 @@ def test_k_means_plus_plus_draws_by_squared_distance():
     seconds = []
     for seed in range(3000):
         random = np.random.default_rng(seed)
-        chosen = module._spread_rows(X, 2, random)
+        chosen = module._draw_far_apart(X, 2, random)
         if 0 in chosen and np.random.default_rng(seed).integers(3) == 0:
             seconds.append(chosen.max())
     share = np.mean(np.array(seconds) == 2)
@@ -160,7 +162,7 @@ def test_the_objective_is_hardly_worse_than_scikit_learns():
     # From the same start both run the same rounds. (Their own start tries several rows for each next one.)
     X, _ = blobs(centres=12)
     for seed in range(6):
-        start = X[module._spread_rows(X, 8, np.random.default_rng(seed))]
+        start = X[module._draw_far_apart(X, 8, np.random.default_rng(seed))]
         best = KMeans(8, init=start, n_init=1).fit(X).inertia_
         assert objective(X, partition(X, 8, seed=seed).assignment) < 1.001 * best
 
@@ -233,15 +235,15 @@ def distances(X, centroids):
 @pytest.mark.parametrize("thin_rows", [False, True])
 @pytest.mark.parametrize("thin_centroids", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_route_is_the_nearest_centroid(probes, thin_rows, thin_centroids, threads, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 64)  # several blocks, the last one shorter
+def test_route_is_the_nearest_centroid(probes, thin_rows, thin_centroids, threads):
     X, X_new = text_rows(seed=1), text_rows(n=150, seed=2)
     centroids = partition(X, 8, seed=1).centroids
     # Noise, so that no two centroids are equally far from a point.
     centroids = centroids + 0.02 * np.random.default_rng(0).random(centroids.shape).astype(np.float32)
     if thin_centroids:
         centroids = csr_matrix(np.where(centroids > 0.03, centroids, 0))
-    found = route(X_new if thin_rows else X_new.toarray(), centroids, probes, threads)
+    rows = X_new if thin_rows else X_new.toarray()
+    found = route(rows, centroids, probes, threads, block_rows=64)  # several blocks, the last one shorter
     exact = distances(X_new, centroids)
     wanted = np.argsort(exact, axis=1, kind="stable")[:, :probes]
     assert found.shape == (150, min(probes, 8))
@@ -285,7 +287,7 @@ def test_points_follow_truncated_centroids(entries):
 @pytest.mark.parametrize("entries", [1, 10, 50])
 def test_truncated_centroids_keep_their_largest_entries(entries):
     whole = partition(text_rows(), 6, seed=1).centroids
-    found = module._largest_entries(whole, entries)
+    found = module._keep_largest_entries(whole, entries)
     assert isinstance(found, csr_matrix)
     dense = found.toarray()
     for cluster in range(6):
@@ -307,17 +309,16 @@ def test_truncated_centroids_keep_no_more_where_entries_are_equal():
 # ---- many clusters, in two stages
 
 
-def test_many_clusters_are_as_good_as_plain_k_means(monkeypatch):
+def test_many_clusters_are_as_good_as_plain_k_means():
     X = normalise(as_rows(synthetic.make(6000, 3000, 400, 30, 2, topics=60).X))
 
     def spread(found):  # mean squared distance to the own centroid
-        means = module._means(X, found.assignment, found.n_clusters)
+        means = module._centroids(X, found.assignment, found.n_clusters)
         own = np.asarray(X.multiply(csr_matrix(means.T)[found.assignment]).sum(axis=1)).ravel()
         return float(np.mean(1 - 2 * own + (means**2).sum(axis=0)[found.assignment]))
 
     staged = partition(X, 64, seed=1)
-    monkeypatch.setattr(module, "FLAT", 64)
-    plain = partition(X, 64, seed=1)
+    plain = partition(X, 64, seed=1, max_flat=64)
     assert abs(staged.n_clusters - 64) <= 6
     assert spread(staged) < 1.02 * spread(plain)
 
@@ -328,12 +329,10 @@ def test_many_clusters_of_points_all_alike():
     assert partition(X, 100, max_size=10).n_clusters == 30
 
 
-def test_rounds_on_a_sample_place_all_points(monkeypatch):
+def test_rounds_on_a_sample_place_all_points():
     X = normalise(as_rows(synthetic.make(3000, 500, 40, 20, 2).X))
     whole = partition(X, 5)
-    monkeypatch.setattr(module, "SMALLEST_SAMPLE", 300)
-    monkeypatch.setattr(module, "SAMPLE", 100)
-    sampled = partition(X, 5)
+    sampled = partition(X, 5, sample_per_cluster=100, min_sample=300)
     assert sampled.n_clusters == 5
     assert len(sampled.assignment) == 3000
     assert np.bincount(sampled.assignment).min() > 0

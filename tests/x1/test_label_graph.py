@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.data import synthetic
 from neartag.x1 import label_graph as neighbours
-from neartag.x1.label_graph import label_neighbours, neighbour_graph
+from neartag.x1.label_graph import Grouping, label_neighbours, neighbour_graph
 
 
 def some_labels(n=120, seed=0):
@@ -129,14 +129,14 @@ def sorted_rows(found):
 @given(label_matrices(), st.integers(1, 20), st.sampled_from(["cosine", "inner"]), st.integers(1, 2))
 def test_frequent_labels_dealt_with_by_groups_change_nothing(Y, count, similarity, threads):
     options = {"similarity": similarity, "threads": threads}
-    with mock.patch.object(neighbours, "FREQUENT", 2):  # none is: each row is compared with all that share a label
-        wanted = label_neighbours(Y, count, **options)
-        graph = neighbour_graph(Y, count, **options)
-    for frequent, most_frequent, most_groups in ((0, 16, 1024), (0.1, 2, 1024), (0.5, 16, 8)):
-        limits = {"FREQUENT": frequent, "MOST_FREQUENT": most_frequent, "MOST_GROUPS": most_groups}
-        with mock.patch.multiple(neighbours, POINTS_A_GROUP=1, FEWEST_POINTS=1, **limits):
-            assert sorted_rows(label_neighbours(Y, count, **options)) == sorted_rows(wanted), "to the last bit"
-            same = neighbour_graph(Y, count, **options)
+    none = Grouping(frequent_share=2)  # no label is: each row is compared with all that share a label
+    wanted = label_neighbours(Y, count, **options, grouping=none)
+    graph = neighbour_graph(Y, count, **options, grouping=none)
+    for limits in ((0, 16, 1024), (0.1, 2, 1024), (0.5, 16, 8)):
+        grouping = Grouping(*limits, min_points_per_group=1, min_points=1)
+        found = label_neighbours(Y, count, **options, grouping=grouping)
+        assert sorted_rows(found) == sorted_rows(wanted), "to the last bit"
+        same = neighbour_graph(Y, count, **options, grouping=grouping)
         for piece in ("indptr", "indices", "data"):
             assert np.array_equal(getattr(same, piece), getattr(graph, piece))
 

@@ -19,7 +19,7 @@ from neartag.x1 import algorithm
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.regression import admm, embed
-from neartag.x1.svp import SMALL, svp
+from neartag.x1.svp import DENSE_POINTS_PER_DIM, svp
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ PROBLEMS = [(300, 8, 20, "cosine"), (300, 15, 30, "inner"), (300, 20, 100, "cosi
 @pytest.mark.parametrize("step", [0.5, 1.0, 1.5])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_svp_is_the_textbook_iteration(n, dim, neighbours, similarity, step, seed):
-    assert n > SMALL * dim, "the block path is taken"
+    assert n > DENSE_POINTS_PER_DIM * dim, "the block path is taken"
     graph = neighbour_graph(labelled(n, seed).Y, neighbours, similarity=similarity)
     problem = (*dense_graph(graph), dim, step)
     M, history = textbook_svp(*problem, steps=15)

@@ -149,10 +149,9 @@ def test_dense_rows_choose_the_smaller_square():
     assert cheapest_solver(np.empty((100, 3000), np.float32), 100) == "dual"
 
 
-def test_a_factor_too_large_is_not_tried(monkeypatch):
+def test_a_factor_too_large_is_not_tried():
     X, _ = regression_problem()
-    monkeypatch.setattr(module, "LARGEST_FACTOR", 8)
-    assert cheapest_solver(X, 6) == "cg"
+    assert cheapest_solver(X, 6, max_factor_bytes=8) == "cg"
 
 
 @pytest.mark.parametrize("l1", [0.0, 0.1])

@@ -24,7 +24,7 @@ from neartag.cli.options import (
 )
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.method import Method, Settings
-from neartag.core.parameters import parse_bytes
+from neartag.core.parameters import by_every_name, parse_bytes
 from neartag.methods import registry
 
 if TYPE_CHECKING:
@@ -150,11 +150,12 @@ def read_changes(changes: Sequence[str], methods: dict[str, Method]) -> dict[str
         method = registry.get(before)
         if method.name not in methods:
             raise ParameterError(f"--set {text}: {method.name} is not among the methods to compare")
-        by_name = {parameter.name: parameter for parameter in method.parameters}
+        by_name = by_every_name(method.parameters)
         if name not in by_name:
-            raise ParameterError(f"--set {text}: {method.name} has no parameter {name!r}; it has {', '.join(by_name)}")
+            known = ", ".join(parameter.name for parameter in method.parameters)
+            raise ParameterError(f"--set {text}: {method.name} has no parameter {name!r}; it has {known}")
         settings = by_method.setdefault(method.name, {})
-        settings[name] = read_value(by_name[name], value.strip(), f"--set {method.name}.{name}")
+        settings[by_name[name].name] = read_value(by_name[name], value.strip(), f"--set {method.name}.{name}")
     return by_method
 
 

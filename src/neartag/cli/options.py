@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 from neartag.comparators.shared.parameters import MAX_MEMORY
 from neartag.core.errors import ParameterError
 from neartag.core.method import Method
-from neartag.core.parameters import RANDOM_STATE, Parameter
+from neartag.core.parameters import RANDOM_STATE, Parameter, by_every_name
 from neartag.methods import registry
 from neartag.methods.registry import DEFAULT_METHOD
 
@@ -32,10 +32,14 @@ METHOD_NAMES = ", ".join(registry.METHODS.builtin())
 _METAVARS = {int: "INTEGER", float: "NUMBER", bytes: "SIZE"}
 
 
-def option(parameter: Parameter, *, hidden: bool = False) -> Any:
-    """Return the type that makes typer offer a parameter as an option: its text, None where it is not given."""
+def option(parameter: Parameter, *, hidden: bool = False, name: str = "") -> Any:
+    """Return the type that makes typer offer a parameter as an option: its text, None where it is not given.
+
+    `name` is another name than the parameter's own: an earlier one.
+    """
+    name = name or parameter.name
     if parameter.kind is bool:
-        both = f"{flag(parameter)}/{flag('no_' + parameter.name)}"
+        both = f"{flag(name)}/{flag('no_' + name)}"
         about = f"{parameter.help}  [default: {'yes' if parameter.default else 'no'}]"
         return Annotated[bool | None, typer.Option(both, help=about, show_default=False, hidden=hidden)]
     words = [*parameter.choices, *(["none"] if parameter.optional else [])]
@@ -43,7 +47,7 @@ def option(parameter: Parameter, *, hidden: bool = False) -> Any:
         words.insert(0, _METAVARS[parameter.kind])
     about = f"{parameter.help}  [default: {in_words(parameter.default)}]"
     # Texts, not numbers, as far as typer knows: words such as "auto" stand beside numbers, and errors are ours.
-    made = typer.Option(flag(parameter), metavar="|".join(words), help=about, show_default=False, hidden=hidden)
+    made = typer.Option(flag(name), metavar="|".join(words), help=about, show_default=False, hidden=hidden)
     return Annotated[str | None, made]
 
 
@@ -93,8 +97,8 @@ def _set_options(
     """Give a command these methods' parameters as options, those hidden that the first method does not have."""
     kept = [entry for entry in signature.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
     shown = {parameter.name: option(parameter) for parameter in methods[0].parameters}
-    every = (parameter for method in methods for parameter in method.parameters)
-    hidden = {each.name: option(each, hidden=True) for each in every if each.name not in shown}
+    every = (named for method in methods for named in by_every_name(method.parameters).items())
+    hidden = {name: option(each, hidden=True, name=name) for name, each in every if name not in shown}
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         for name, annotation in {**shown, **hidden}.items()
@@ -114,15 +118,19 @@ def _chosen_method(args: Sequence[str]) -> str | None:
 
 def read_settings(given: Mapping[str, str | bool | None], method: str = DEFAULT_METHOD) -> dict[str, Any]:
     """Return the parameters that were given, as the method takes them; ParameterError for the first that it cannot."""
-    by_name = {parameter.name: parameter for parameter in registry.get(method).parameters}
-    settings = {}
+    table = registry.get(method).parameters
+    by_name = by_every_name(table)
+    settings: dict[str, Any] = {}
     for name, text in given.items():
         if text is None:
             continue
         if name not in by_name:
-            known = ", ".join(flag(parameter) for parameter in by_name.values())
+            known = ", ".join(flag(parameter) for parameter in table)
             raise ParameterError(f"{flag(name)} is no option of {method}, which has {known}")
-        settings[name] = text if isinstance(text, bool) else read_value(by_name[name], text)
+        parameter = by_name[name]
+        if parameter.name in settings:
+            raise ParameterError(f"{flag(parameter)} and {flag(name)} are the same: give one")
+        settings[parameter.name] = text if isinstance(text, bool) else read_value(parameter, text, flag(name))
     return settings
 
 

@@ -22,7 +22,7 @@ from neartag.cli.options import (
 from neartag.cli.sources import HELP, Reading, with_reading
 from neartag.core.errors import ParameterError
 from neartag.core.method import Method
-from neartag.core.parameters import parse_bytes
+from neartag.core.parameters import by_every_name, parse_bytes
 from neartag.methods import presets, registry
 from neartag.methods.registry import DEFAULT_METHOD
 
@@ -112,7 +112,7 @@ def tune(
 
 def read_assignments(texts: Sequence[str], method: Method, option: str) -> dict[str, list[Any]]:
     """Return the values that texts such as l2=1 or, for --try, l2=1,3 stand for, by the parameter's name."""
-    by_name = {parameter.name: parameter for parameter in method.parameters}
+    by_name = by_every_name(method.parameters)
     found: dict[str, list[Any]] = {}
     for text in texts:
         before, equals, after = text.partition("=")
@@ -120,13 +120,13 @@ def read_assignments(texts: Sequence[str], method: Method, option: str) -> dict[
         if not equals or not after.strip():
             raise ParameterError(f"{option} {text}: write NAME=VALUE{',VALUE,…' if several else ''}, such as l2=1")
         if name not in by_name:
-            raise ParameterError(
-                f"{option} {text}: {method.name} has no parameter {name!r}; it has {', '.join(by_name)}"
-            )
-        if name in found:
-            raise ParameterError(f"{option} {text}: {name} was given before; give it once")
+            known = ", ".join(parameter.name for parameter in method.parameters)
+            raise ParameterError(f"{option} {text}: {method.name} has no parameter {name!r}; it has {known}")
+        parameter = by_name[name]
+        if parameter.name in found:
+            raise ParameterError(f"{option} {text}: {parameter.name} was given before; give it once")
         values = after.split(",") if several else [after]
-        found[name] = [read_value(by_name[name], value.strip(), f"{option} {name}") for value in values]
+        found[parameter.name] = [read_value(parameter, value.strip(), f"{option} {name}") for value in values]
     return found
 
 

@@ -75,6 +75,7 @@ class Parameter:
     high: float = math.inf
     choices: tuple[str, ...] = ()  # words that are allowed, for a number in place of it
     optional: bool = False  # None is allowed
+    aliases: tuple[str, ...] = ()  # earlier names, which are still read
 
     def check(self, value: object) -> None:
         """Raise ParameterError, with the parameter's name and the value, if the value is not allowed."""
@@ -135,11 +136,25 @@ def defaults(table: Sequence[Parameter]) -> dict[str, Any]:
     return {parameter.name: parameter.default for parameter in table}
 
 
+def by_every_name(table: Sequence[Parameter]) -> dict[str, Parameter]:
+    """Return the parameters of a table by their names, the earlier ones included."""
+    return {name: parameter for parameter in table for name in (parameter.name, *parameter.aliases)}
+
+
 def check_settings(settings: dict[str, Any], table: Sequence[Parameter], owner: str) -> dict[str, Any]:
-    """Return the settings as plain Python values; ParameterError for a value that is not allowed or an unknown name."""
-    by_name = {parameter.name: parameter for parameter in table}
+    """Return the settings as plain Python values, each by the name that its parameter has now.
+
+    ParameterError for a value that is not allowed, an unknown name, or a parameter under two of its names.
+    """
+    by_name = by_every_name(table)
+    checked: dict[str, Any] = {}
     for name, value in settings.items():
         if name not in by_name:
-            raise ParameterError(f"{owner} has no parameter {name!r}; it has {', '.join(by_name)}")
-        by_name[name].check(value)
-    return {name: by_name[name].to_python(value) for name, value in settings.items()}
+            known = ", ".join(parameter.name for parameter in table)
+            raise ParameterError(f"{owner} has no parameter {name!r}; it has {known}")
+        parameter = by_name[name]
+        if parameter.name in checked:
+            raise ParameterError(f"{parameter.name} is given under two names: leave {parameter.aliases[0]} out")
+        parameter.check(value)
+        checked[parameter.name] = parameter.to_python(value)
+    return checked

@@ -94,7 +94,7 @@ class Plugins(Generic[T]):
                 plugin = getattr(plugin, self.attribute)
             self.check(plugin)
             name = self.name_of(plugin)
-        except Exception as error:  # anything can go wrong in another package's code
+        except (Exception, SystemExit) as error:  # anything can go wrong in another package's code
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise NeartagError(f"{whose} cannot be used ({reason}): update or remove that package") from error
         if name != point.name:

@@ -36,12 +36,15 @@ def choose_grid(method: Method, points: int, fixed: Mapping[str, Any], tried: Ma
     usual = default_grid(method, points)
     choices: Choices = {**usual.training, **usual.prediction}
     for name, values in tried.items():
-        if name in fixed:
-            raise ParameterError(f"{name} is both fixed and to be tried: leave one of the two out")
         if not values:
             raise ParameterError(f"{name} is to be tried, but no value of it was given")
-        plain = (check_settings({name: value}, method.parameters, method.name)[name] for value in values)
-        choices[name] = list(dict.fromkeys(plain))
+        checked = [check_settings({name: value}, method.parameters, method.name) for value in values]
+        (own,) = checked[0]  # the name that the parameter has now
+        if own in fixed:
+            raise ParameterError(f"{own} is both fixed and to be tried: leave one of the two out")
+        choices[own] = list(dict.fromkeys(each[own] for each in checked))
+    if not choices:
+        raise ParameterError(f"{method.name} has no search space, so there is nothing to choose: name values to try")
     left = {name: values for name, values in choices.items() if name not in fixed}
     if not left:
         raise ParameterError("every setting is fixed: there is nothing to choose")

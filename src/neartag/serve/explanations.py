@@ -8,7 +8,7 @@ from typing import Any
 from scipy.sparse import csr_matrix
 
 from neartag.serve.errors import Refusal
-from neartag.tagging.explain import is_refined
+from neartag.tagging.explain import has_voters, is_refined
 from neartag.tagging.tagger import TextTagger
 
 MAX_WORDS = 20  # of each voter and of each ranker, the weightiest
@@ -39,7 +39,7 @@ def explain_text(tagger: TextTagger, text: str, k: int, voters: int) -> dict[str
 
 def check_votes(tagger: TextTagger) -> None:
     """Raise Refusal where a model has no voters to name."""
-    if not hasattr(tagger.stored.model, "neighbours"):
+    if not has_voters(tagger.stored.model):
         raise Refusal(409, f"a model of kind {tagger.stored.model.kind!r} has no voters to name: serve one of X1")
 
 

@@ -66,7 +66,9 @@ def update_module(model: Any) -> Any:
     if name is None:
         kind, methods = getattr(model, "kind", ""), registry.METHODS.all().values()
         able = ", ".join(method.name for method in methods if method.updates is not None)
-        raise ModelError(f"documents cannot be added to a model of kind {kind!r}, only to {able}")
+        raise ModelError(
+            f"documents cannot be added to a model of kind {kind!r}, only to {able}; nor can they be forgotten"
+        )
     return importlib.import_module(name)
 
 

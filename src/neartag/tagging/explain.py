@@ -56,6 +56,11 @@ class Reason(NamedTuple):
 Best = list[tuple[int, float, float]]  # labels, the best first, each with its score and its share of the votes
 
 
+def has_voters(model: Any) -> bool:
+    """Return whether a model's answers are votes of training points, which can be named."""
+    return hasattr(model, "retrieve")
+
+
 def is_refined(model: Any) -> bool:
     """Return whether rankers decide among the labels: scores are then not shares of votes, but probabilities."""
     return getattr(model, "reranker", None) is not None

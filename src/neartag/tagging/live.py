@@ -174,5 +174,7 @@ class LiveTagger:
         try:
             status = os.stat(self.folder / MANIFEST)
         except OSError as error:
+            if self._signature is None:  # it was never read
+                raise ModelError(f"{self.folder} is not a model folder, {error}: check the path") from error
             raise ModelError(f"{self.folder} cannot be read any more, {error}: put the model back") from error
         return status.st_mtime_ns, status.st_ino, status.st_size

@@ -18,7 +18,7 @@ from neartag.storage.segments import Segment
 from neartag.tagging import calibration as calibrations
 from neartag.tagging import update
 from neartag.tagging.calibration import Calibration
-from neartag.tagging.explain import Reason, reasons, scored
+from neartag.tagging.explain import Reason, has_voters, reasons, scored
 from neartag.tagging.labelled_items import make_documents
 
 __all__ = ["Reason", "Tag", "TextTagger"]
@@ -251,10 +251,18 @@ class TextTagger:
         -------
         list of Reason
             Named tuples of label, score, share, voters, words and found, the best label first.
+
+        Raises
+        ------
+        ModelError
+            If the model is not X1: no other method has voters to name.
         """
         check_count("k", k)
         check_count("voters", voters)
         check_count("words", words, 0)
+        if not has_voters(self.stored.model):
+            kind = self.stored.model.kind
+            raise ModelError(f"a model of kind {kind!r} has no voters to name: only X1's answers can be explained")
         X = self.stored.features.transform([text])  # (1, d)
         return reasons(self.stored, self.calibration, text, X, k, voters, words)
 

@@ -1,4 +1,4 @@
-"""X1Classifier: the paper's method behind scikit-learn's conventions. It only strings the steps together."""
+"""X1Classifier: the paper's method behind scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -22,17 +22,44 @@ from neartag.x1.schedule import Machine
 from neartag.x1.settings import X1Settings
 from neartag.x1.training import fit_model
 
+# What a parameter that has another name now is in the constructor, unless it is set.
+DEPRECATED = "deprecated"
+
 
 class X1Classifier(LabelClassifier):
-    """Extreme multi-label classifier by local distance-preserving embeddings and a vote of nearest neighbours.
+    """Classifier for many labels, by local embeddings that keep label neighbours and a vote of nearest neighbours.
+
+    A parameter that is "auto" is settled when the classifier is fitted; `model_.parameters` has what was used.
+
+    Parameters
+    ----------{parameters}
+    refine_least : a number, default 'deprecated'
+        the earlier name of refine_min_weight.
 
     Attributes
     ----------
-    model_ : X1Model, the fitted ensemble; `neartag.storage.store.save(model_, folder)` keeps it.
-    n_features_in_, n_labels_ : the training data's numbers of features and labels.
+    model_ : X1Model
+        What was learned; `neartag.store.save(model_, folder)` keeps it.
+    held_out_ : HeldOut or None
+        What held-out points were answered, where `fit` was asked for it.
+    n_features_in_, n_labels_ : int
+        The training data's numbers of features and labels.
 
-    Parameters
-    ----------
+    Examples
+    --------
+    >>> from neartag import X1Classifier
+    >>> X = [[1, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 1]] * 5  # 20 points of 3 features
+    >>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]] * 5  # and which of 2 labels each has
+    >>> classifier = X1Classifier().fit(X, Y)
+    >>> labels, scores = classifier.predict_topk([[2, 0, 0], [0, 3, 0]], k=1)
+    >>> labels.tolist()
+    [[0], [1]]
+    >>> classifier.predict([[2, 0, 0], [0, 3, 0]]).toarray().tolist()
+    [[1, 0], [0, 1]]
+    >>> classifier.decision_function([[2, 0, 0]]).shape
+    (1, 2)
+    >>> classifier.model_.parameters["n_clusters"]
+    1
     """
 
     def __init__(
@@ -66,11 +93,12 @@ class X1Classifier(LabelClassifier):
         refine: bool = False,
         refine_candidates: int | str = "auto",
         refine_cost: float | str = "auto",
-        refine_least: float = 0.05,
+        refine_min_weight: float = 0.05,
         threshold: float = 0.5,
         random_state: int | None = 0,
         n_jobs: int | None = -1,
         max_memory: int | str | None = None,
+        refine_least: float | str = DEPRECATED,
     ) -> None:
         self.n_learners = n_learners
         self.n_clusters = n_clusters
@@ -101,20 +129,49 @@ class X1Classifier(LabelClassifier):
         self.refine = refine
         self.refine_candidates = refine_candidates
         self.refine_cost = refine_cost
-        self.refine_least = refine_least
+        self.refine_min_weight = refine_min_weight
         self.threshold = threshold
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.max_memory = max_memory
+        self.refine_least = refine_least
 
     def fit(self, X: Any, Y: Any, *, progress: Progress | bool = False, held_out: bool = False) -> X1Classifier:
-        """Learn from feature rows X (n, d) and their indicator rows Y (n, L); returns the classifier itself.
+        """Learn from points and their labels.
 
-        `progress=True` shows a bar on a terminal and lines elsewhere. With `held_out` some points are kept out of
-        training at first in any case, and `held_out_` has what they were answered then: the material of calibrated
-        scores, None where there are too few points.
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Feature rows.
+        Y : array or sparse matrix of shape (n, L)
+            1 where a point has a label, 0 elsewhere.
+        progress : bool or Progress, default False
+            True shows a bar on a terminal, and lines elsewhere.
+        held_out : bool, default False
+            Whether to keep some points out of training at first, and to keep in `held_out_` what they were answered
+            then. Calibrated scores are made from these answers. `held_out_` is None where there are too few points.
+
+        Returns
+        -------
+        X1Classifier
+            The classifier itself.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter cannot be used, or the memory allowed is too small for a cluster.
+        DataError
+            If X or Y cannot be read as rows, or their numbers of rows differ.
+
+        Examples
+        --------
+        >>> from neartag.data import synthetic
+        >>> data = synthetic.make(600, 100, 10, 10, 2)
+        >>> classifier = X1Classifier(refine=True).fit(data.X, data.Y, held_out=True)
+        >>> classifier.held_out_.labels.shape  # of 150 points the 20 best labels
+        (150, 20)
         """
-        given = parameters.checked(self.get_params())
+        given = parameters.checked(self._current_params())
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
         asked = X1Settings.from_parameters(given)
@@ -128,6 +185,19 @@ class X1Classifier(LabelClassifier):
         self._learned(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self
 
+    def _current_params(self) -> dict[str, Any]:
+        """Return the parameters by the names that they have now; FutureWarning for one set by an earlier name."""
+        given = self.get_params()
+        least = given.pop("refine_least")
+        if isinstance(least, str) and least == DEPRECATED:
+            return given
+        warnings.warn(
+            "refine_least is now called refine_min_weight; the old name will be removed", FutureWarning, stacklevel=3
+        )
+        if given["refine_min_weight"] == parameters.DEFAULTS["refine_min_weight"]:
+            del given["refine_min_weight"]
+        return {**given, "refine_least": least}
+
     def _fitted(self) -> X1Model:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
@@ -136,10 +206,10 @@ class X1Classifier(LabelClassifier):
         return self.model_.adjusted({name: value for name, value in changes.items() if value != "auto"})
 
 
-X1Classifier.__doc__ = (X1Classifier.__doc__ or "").rstrip() + describe_parameters(parameters.PARAMETERS)
+X1Classifier.__doc__ = (X1Classifier.__doc__ or "").replace("{parameters}", describe_parameters(parameters.PARAMETERS))
 
-# Clusters of fewer points on average hold nobody to vote.
-FEW_POINTS = 10
+# Clusters of fewer points on average have too few to vote.
+MIN_VOTERS = 10
 
 
 def _warn_of_oddities(n: int, asked: X1Settings, settings: X1Settings, Y: csr_matrix) -> None:
@@ -152,9 +222,9 @@ def _warn_of_oddities(n: int, asked: X1Settings, settings: X1Settings, Y: csr_ma
     if Y.nnz == 0:
         warnings.warn("no training point has a label: nothing will ever be predicted", UserWarning, stacklevel=3)
     clusters = int(settings.clusters.count)
-    if clusters > 1 and n < FEW_POINTS * clusters:
+    if clusters > 1 and n < MIN_VOTERS * clusters:
         warnings.warn(
-            f"n_clusters = {clusters} leaves fewer than {FEW_POINTS} of the {n} points to a cluster: choose fewer",
+            f"n_clusters = {clusters} leaves fewer than {MIN_VOTERS} of the {n} points to a cluster: choose fewer",
             UserWarning,
             stacklevel=3,
         )

@@ -2,9 +2,9 @@
 
 Training points and new points follow one rule: the nearest centroid, that is the largest x·c − ‖c‖²/2.
 
-Plain k-means costs n · C a round, which with C = n/100000 grows as n². Above FLAT clusters it is therefore done twice
-over: √C coarse groups first, then each group into its share of the clusters, and at last each point to the nearest of
-the clusters of its own group and of those next to it. That costs n · √C a round.
+Plain k-means costs n · C a round, which with C = n/100000 grows as n². Many clusters are therefore found in two stages:
+√C coarse groups first, then each group's share of the clusters. At last each point goes to the nearest of the clusters
+of its own group and of the groups next to it. That costs n · √C a round.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from neartag.search import topk_kernels
 from neartag.x1.parameters import STARTS
 
 # The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
-ROUNDS = 20
-# Settled: fewer than this share of points changed cluster.
-SETTLED = 1e-3
-# Clusters found at once; more are found in two stages.
-FLAT = 32
+MAX_ROUNDS = 20
+# k-means has settled when no more than this share of the points changes cluster.
+SETTLED_SHARE = 1e-3
+# Clusters found in one stage; more are found in two.
+MAX_FLAT_CLUSTERS = 32
 # Neighbouring groups whose clusters a point may move to in the end.
-NEXT = 3
-# Points that rounds of k-means look at: so many a cluster, and no fewer than that; all of them follow in the end.
-SAMPLE, SMALLEST_SAMPLE = 2000, 20_000
-# Points among which k-means++ draws its starts, for each start and at least.
-DRAW, SMALLEST_DRAW = 100, 5000
+NEIGHBOUR_GROUPS = 3
+# Points that rounds of k-means look at: so many for each cluster, and at least so many. All points follow in the end.
+SAMPLE_PER_CLUSTER, MIN_SAMPLE = 2000, 20_000
+# Points among which k-means++ draws its starts: so many for each start, and at least so many.
+POOL_PER_START, MIN_POOL = 100, 5000
 # A split that leaves more than this share of the points together has told nothing apart.
-STUCK = 0.95
+MAX_SHARE_TOGETHER = 0.95
 # Rows scored against the centroids at once, so that the scores stay in cache and never form an n × C array.
-BLOCK = 8192
+BLOCK_ROWS = 8192
 
 
 @dataclass
@@ -63,6 +63,9 @@ def partition(
     centroid_entries: int | None = None,
     seed: int = 0,
     threads: int = 1,
+    max_flat: int = MAX_FLAT_CLUSTERS,
+    sample_per_cluster: int = SAMPLE_PER_CLUSTER,
+    min_sample: int = MIN_SAMPLE,
 ) -> Partition:
     """Return a k-means partition of unit rows in which no cluster has more than `max_size` points.
 
@@ -71,18 +74,23 @@ def partition(
     """
     if start not in STARTS:
         raise ParameterError(f"cluster_start must be one of {STARTS}, not {start!r}")
-    rng = np.random.default_rng(seed)
-    count = min(n_clusters, X.shape[0])
-    assignment = (_k_means if count <= FLAT else _two_stages)(X, count, start, rng, threads)
+    options = _Options(start, np.random.default_rng(seed), threads, max_flat, sample_per_cluster, min_sample)
+    assignment = _assign(X, min(n_clusters, X.shape[0]), options)
     if max_size is not None:
-        assignment = _split_large(X, assignment, max_size, start, rng, threads)
+        assignment = _split_large(X, assignment, max_size, options)
     if centroid_entries is None or centroid_entries >= X.shape[1]:
-        return Partition(_means(X, assignment, int(assignment.max(initial=0)) + 1), assignment)
-    return _truncated(X, assignment, centroid_entries, max_size, threads)
+        return Partition(_centroids(X, assignment, int(assignment.max(initial=0)) + 1), assignment)
+    return _truncate_centroids(X, assignment, centroid_entries, max_size, threads)
 
 
 def route(
-    X: Rows | SingleRow, centroids: Rows, probes: int = 1, threads: int = 1, *, offset: np.ndarray | None = None
+    X: Rows | SingleRow,
+    centroids: Rows,
+    probes: int = 1,
+    threads: int = 1,
+    *,
+    offset: np.ndarray | None = None,
+    block_rows: int = BLOCK_ROWS,
 ) -> np.ndarray:
     """Return for each row its `probes` nearest clusters (n, probes), nearest first.
 
@@ -96,28 +104,45 @@ def route(
     if isinstance(X, SingleRow):
         return np.argsort(offset - X.matmul(centroids), kind="stable")[None, :probes]
     nearest = np.empty((n, probes), np.int32)
-    score = np.empty((min(n, BLOCK), probes), np.float32)
-    for first in range(0, n, BLOCK):
-        block = X[first : first + BLOCK]
+    score = np.empty((min(n, block_rows), probes), np.float32)
+    for first in range(0, n, block_rows):
+        block = X[first : first + block_rows]
         scores = matmul(block, centroids, threads) - offset  # (block, C)
         rows = scores.shape[0]
         run_ranges(topk_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
     return nearest
 
 
-def _k_means(X: Rows, count: int, start: str, rng: np.random.Generator, threads: int) -> np.ndarray:
+@dataclass(frozen=True)
+class _Options:
+    """How k-means is done, in all stages."""
+
+    start: str
+    rng: np.random.Generator
+    threads: int
+    max_flat: int
+    sample_per_cluster: int
+    min_sample: int
+
+
+def _assign(X: Rows, count: int, options: _Options) -> np.ndarray:
+    """Return the cluster of each point (n,), of about so many, numbered without gaps."""
+    return (_k_means if count <= options.max_flat else _two_stage_k_means)(X, count, options)
+
+
+def _k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
     """Lloyd's rounds, of many points on a sample; returns the assignment of all, clusters numbered without gaps."""
-    n = X.shape[0]
+    n, threads = X.shape[0], options.threads
     if count <= 1:
         return np.zeros(n, np.int32)
-    enough = max(SMALLEST_SAMPLE, SAMPLE * count)
+    enough = max(options.min_sample, options.sample_per_cluster * count)
     if n > 2 * enough:
-        sample = X[np.sort(rng.choice(n, enough, replace=False))]
-        centroids, _ = _lloyd(sample, _starts(sample, count, start, rng), ROUNDS, threads)
+        sample = X[np.sort(options.rng.choice(n, enough, replace=False))]
+        centroids, _ = _lloyd(sample, _choose_starts(sample, count, options), MAX_ROUNDS, threads)
         _, assignment = _lloyd(X, centroids, 2, threads)  # once to the sample's means, once to their own
     else:
-        _, assignment = _lloyd(X, _starts(X, count, start, rng), ROUNDS, threads)
-    return _numbered(assignment)
+        _, assignment = _lloyd(X, _choose_starts(X, count, options), MAX_ROUNDS, threads)
+    return _renumber(assignment)
 
 
 def _lloyd(X: Rows, centroids: np.ndarray, rounds: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
@@ -128,57 +153,59 @@ def _lloyd(X: Rows, centroids: np.ndarray, rounds: int, threads: int) -> tuple[n
         fresh = route(X, centroids, 1, threads)[:, 0]
         changed = np.count_nonzero(fresh != assignment)
         assignment = fresh
-        if changed <= SETTLED * n:
+        if changed <= SETTLED_SHARE * n:
             break
-        centroids = _means(X, assignment, count)
+        centroids = _centroids(X, assignment, count)
     return centroids, assignment
 
 
-def _starts(X: Rows, count: int, start: str, rng: np.random.Generator) -> np.ndarray:
+def _choose_starts(X: Rows, count: int, options: _Options) -> np.ndarray:
     """Return the first centroids (d, ≤ count): some of the points."""
-    n = X.shape[0]
-    among = max(SMALLEST_DRAW, DRAW * count)
-    pool = np.arange(n) if n <= among else np.sort(rng.choice(n, among, replace=False))
-    if start == "k-means++":
-        chosen = pool[_spread_rows(X if n <= among else X[pool], count, rng)]
+    n, rng = X.shape[0], options.rng
+    enough = max(MIN_POOL, POOL_PER_START * count)
+    pool = np.arange(n) if n <= enough else np.sort(rng.choice(n, enough, replace=False))
+    if options.start == "k-means++":
+        chosen = pool[_draw_far_apart(X if n <= enough else X[pool], count, rng)]
     else:
         chosen = rng.choice(n, count, replace=False)
     picked = X[np.sort(chosen)]
     return np.ascontiguousarray((picked.toarray() if sparse.issparse(picked) else picked).T)
 
 
-def _two_stages(X: Rows, count: int, start: str, rng: np.random.Generator, threads: int) -> np.ndarray:
+def _two_stage_k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
     """Groups of clusters first, then the clusters of each group; returns the assignment, numbered without gaps."""
-    n = X.shape[0]
-    groups = _k_means(X, round(np.sqrt(count)), start, rng, threads)
+    n, threads = X.shape[0], options.threads
+    groups = _k_means(X, round(np.sqrt(count)), options)
     n_groups = int(groups.max()) + 1
     if n_groups == 1:  # the points cannot be told apart, or hardly
-        return _k_means(X, count, start, rng, threads)
+        return _k_means(X, count, options)
     members = [np.flatnonzero(groups == group) for group in range(n_groups)]
     assignment = np.empty(n, np.int32)
     owner: list[int] = []  # the group of each cluster
     for group, rows in enumerate(members):
         share = max(1, round(count * len(rows) / n))
-        inside = (_k_means if share <= FLAT else _two_stages)(X[rows], share, start, rng, threads)
+        inside = _assign(X[rows], share, options)
         assignment[rows] = len(owner) + inside
         owner += [group] * (int(inside.max()) + 1)
     of_group = np.array(owner)
-    means = _means(X, groups, n_groups)  # (d, groups)
-    near = route(np.ascontiguousarray(means.T), means, NEXT + 1, threads)  # each group itself, and those next to it
-    centroids = csr_matrix(_means_sparse(X, assignment, len(owner)))  # (d, C)
+    means = _centroids(X, groups, n_groups)  # (d, groups)
+    near = route(
+        np.ascontiguousarray(means.T), means, NEIGHBOUR_GROUPS + 1, threads
+    )  # each group itself, and those next to it
+    centroids = csr_matrix(_sparse_centroids(X, assignment, len(owner)))  # (d, C)
     for group, rows in enumerate(members):
         candidates = np.flatnonzero(np.isin(of_group, near[group]))
         some = np.ascontiguousarray(centroids[:, candidates].toarray())
         assignment[rows] = candidates[route(X[rows], some, 1, threads)[:, 0]]
-    return _numbered(assignment)
+    return _renumber(assignment)
 
 
-def _numbered(assignment: np.ndarray) -> np.ndarray:
+def _renumber(assignment: np.ndarray) -> np.ndarray:
     """Return the assignment with clusters numbered without gaps."""
     return np.unique(assignment, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
-def _spread_rows(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_far_apart(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray:
     """k-means++: each next start is drawn in proportion to its squared distance from those so far.
 
     Of a few such draws the one that leaves the smallest sum of distances is taken, as the authors of k-means++ advise.
@@ -207,13 +234,13 @@ def _spread_rows(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray:
     return np.unique(chosen)
 
 
-def _means(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
+def _centroids(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
     """Centroids (d, C) of an assignment; an empty cluster's is zero."""
-    means = _means_sparse(X, assignment, count)
+    means = _sparse_centroids(X, assignment, count)
     return np.ascontiguousarray(means.toarray() if sparse.issparse(means) else means, np.float32)
 
 
-def _means_sparse(X: Rows, assignment: np.ndarray, count: int) -> Rows:
+def _sparse_centroids(X: Rows, assignment: np.ndarray, count: int) -> Rows:
     """The same, sparse where X is."""
     n = X.shape[0]
     sizes = np.bincount(assignment, minlength=count)
@@ -222,9 +249,7 @@ def _means_sparse(X: Rows, assignment: np.ndarray, count: int) -> Rows:
     return X.T @ member  # (d, C)
 
 
-def _split_large(
-    X: Rows, assignment: np.ndarray, max_size: int, start: str, rng: np.random.Generator, threads: int
-) -> np.ndarray:
+def _split_large(X: Rows, assignment: np.ndarray, max_size: int, options: _Options) -> np.ndarray:
     """Split clusters until none exceeds `max_size`."""
     assignment = assignment.copy()
     sizes = np.bincount(assignment)
@@ -234,9 +259,9 @@ def _split_large(
         cluster = waiting.pop()
         members = np.flatnonzero(assignment == cluster)
         pieces = -(-len(members) // max_size)
-        inside = (_k_means if pieces <= FLAT else _two_stages)(X[members], pieces, start, rng, threads)
-        if np.bincount(inside).max() > STUCK * len(members):
-            # All alike, or but a few: no centroids tell them apart, so cut by order.
+        inside = _assign(X[members], pieces, options)
+        if np.bincount(inside).max() > MAX_SHARE_TOGETHER * len(members):
+            # All alike, or all but a few: no centroids tell them apart, so their order does.
             inside = (np.arange(len(members)) * pieces // len(members)).astype(np.int32)
         fresh = np.bincount(inside)
         numbers = np.array([cluster, *range(count, count + len(fresh) - 1)], np.int32)
@@ -246,12 +271,12 @@ def _split_large(
     return assignment
 
 
-def _truncated(X: Rows, assignment: np.ndarray, entries: int, max_size: int | None, threads: int) -> Partition:
+def _truncate_centroids(X: Rows, assignment: np.ndarray, entries: int, max_size: int | None, threads: int) -> Partition:
     """Truncate the centroids, and let the points follow: trained and new ones must be routed by the same centroids.
 
     Where that would overfill a cluster the points keep the place they had.
     """
-    centroids = _largest_entries(_means(X, assignment, int(assignment.max(initial=0)) + 1), entries)
+    centroids = _keep_largest_entries(_centroids(X, assignment, int(assignment.max(initial=0)) + 1), entries)
     moved = route(X, centroids, 1, threads)[:, 0]
     if max_size is not None and np.bincount(moved).max() > max_size:
         return Partition(centroids, assignment)
@@ -259,7 +284,7 @@ def _truncated(X: Rows, assignment: np.ndarray, entries: int, max_size: int | No
     return Partition(csr_matrix(centroids[:, left]), moved.reshape(-1).astype(np.int32))
 
 
-def _largest_entries(centroids: np.ndarray, entries: int) -> csr_matrix:
+def _keep_largest_entries(centroids: np.ndarray, entries: int) -> csr_matrix:
     """Keep the `entries` largest of each column, as CSR (d, C)."""
     if entries >= centroids.shape[0]:
         return csr_matrix(centroids)

@@ -23,9 +23,9 @@ from neartag.x1.settings import ClusterSettings, X1Settings
 from neartag.x1.svp import svp
 
 # Unless told otherwise no cluster may be larger than so many times the average: k-means on short texts makes giants.
-LARGEST_SHARE = 3
+MAX_SIZE_RATIO = 3
 # Squares summed at once in float32.
-SUMMED = 2**16
+SUM_BLOCK = 2**16
 
 
 @dataclass
@@ -212,7 +212,7 @@ class Learner:
 def make_partition(X: Rows, settings: ClusterSettings, seed: int, threads: int) -> Partition:
     """Return a learner's partition of unit rows."""
     n, count = X.shape[0], int(settings.count)
-    largest = settings.max_size or max(2, -(-LARGEST_SHARE * n // count))
+    largest = settings.max_size or max(2, -(-MAX_SIZE_RATIO * n // count))
     with single_threaded_blas():
         return partition(
             X,
@@ -244,44 +244,44 @@ def train_cluster(
     `report` is told how many steps were done, `cluster_steps` of them in all.
     """
     report = report or (lambda steps: None)
-    embedding, regression = settings.svp, settings.regression
-    steps = int(embedding.max_iter)
+    options, penalties = settings.svp, settings.regression
+    steps = int(options.max_iter)
     with single_threaded_blas():
         X, features = used_columns(X)
         X = compact(X)
         # Line 3: Ω, and the label similarities on it.
-        graph = neighbour_graph(Y, embedding.neighbours, similarity=embedding.similarity, threads=threads)  # (N, N)
+        graph = neighbour_graph(Y, options.neighbours, similarity=options.similarity, threads=threads)  # (N, N)
         report(1)
-        found = svp(  # lines 4 and 5: Z, found.points
+        embedding = svp(  # lines 4 and 5: Z, embedding.points
             graph,
-            int(embedding.dim),
-            step=embedding.step,
+            int(options.dim),
+            step=options.step,
             max_iter=steps,
-            tol=embedding.tol,
+            tol=options.tol,
             seed=seed,
             threads=threads,
             report=report,
         )
-        report(steps - len(found.objective))
-        regressed = admm(  # line 6: V
+        report(steps - len(embedding.objective))
+        regression = admm(  # line 6: V
             X,
-            found.points,
-            l2=float(regression.l2),
-            l1=regression.l1,
-            rho=regression.rho,
-            max_iter=regression.max_iter,
-            tol=regression.tol,
-            keep=regression.keep_weights,
+            embedding.points,
+            l2=float(penalties.l2),
+            l1=penalties.l1,
+            rho=penalties.rho,
+            max_iter=penalties.max_iter,
+            tol=penalties.tol,
+            keep=penalties.keep_weights,
             threads=threads,
         )
-        embedded = embed(X, regressed.weights, regressed.zero_below, threads)  # line 7: V·X (N, dim)
+        embedded = embed(X, regression.weights, regression.zero_below, threads)  # line 7: V·X (N, dim)
         report(1)
-    whole = sum(float(np.dot(part, part)) for part in np.array_split(graph.data, 1 + len(graph.data) // SUMMED))
+    whole = sum(float(np.dot(part, part)) for part in np.array_split(graph.data, 1 + len(graph.data) // SUM_BLOCK))
     return Cluster(
         members=np.asarray(members, np.int32),
-        weights=regressed.weights,
+        weights=regression.weights,
         points=embedded if settings.vote.distance == "euclidean" else normalise(embedded),
-        zero_below=regressed.zero_below,
+        zero_below=regression.zero_below,
         features=features,
-        history=np.array(found.objective) / max(whole, np.finfo(np.float64).tiny),
+        history=np.array(embedding.objective) / max(whole, np.finfo(np.float64).tiny),
     )

@@ -1,7 +1,7 @@
 """The fitted ensemble: everything that prediction needs, and nothing of scikit-learn.
 
 Every answer goes one way: `retrieve` finds who votes, `rank` makes the best labels of it, `shares` and `voters` tell
-why. What needs all three searches once.
+why. A caller that needs all three searches only once.
 """
 
 from __future__ import annotations

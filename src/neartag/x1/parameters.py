@@ -33,11 +33,16 @@ PARAMETERS = (
         choices=("auto",),
     ),
     Parameter(
-        "max_cluster_size", int, None, "points in a cluster at most; None: three times the average", 2, optional=True
+        "max_cluster_size",
+        int,
+        None,
+        "largest number of points in a cluster; None: three times the average",
+        2,
+        optional=True,
     ),
     Parameter("cluster_start", str, "k-means++", "how k-means starts (the original program: random)", choices=STARTS),
     Parameter("n_probe", int, 1, "nearest clusters searched for a point (the paper: 1)", 1),
-    Parameter("centroid_entries", int, None, "largest entries kept of each centroid; None: all", 1, optional=True),
+    Parameter("centroid_entries", int, None, "entries kept of each centroid, the largest; None: all", 1, optional=True),
     Parameter(
         "embedding_dim",
         int,
@@ -52,12 +57,12 @@ PARAMETERS = (
         "label_similarity",
         str,
         "cosine",
-        "what makes label vectors neighbours, in Ω (the paper: inner)",
+        "how label vectors are compared to find neighbours, in Ω (the paper: inner)",
         choices=SIMILARITIES,
     ),
     Parameter("svp_step", float, 1.5, "step size of SVP, η (the paper: 1)", 1e-6, 10),
     Parameter(
-        "svp_max_iter", int, "auto", "steps of SVP at most; auto: 10, where refine decides 6", 1, choices=("auto",)
+        "svp_max_iter", int, "auto", "largest number of SVP steps; auto: 10, with refine 6", 1, choices=("auto",)
     ),
     Parameter("svp_tol", float, 1e-3, "SVP ends when its objective changes by less, relatively", 0),
     Parameter(
@@ -71,7 +76,7 @@ PARAMETERS = (
     ),
     Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0, LARGEST_PENALTY),
     Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6, LARGEST_PENALTY),
-    Parameter("admm_max_iter", int, 200, "rounds of ADMM at most, where l1 > 0", 1),
+    Parameter("admm_max_iter", int, 200, "largest number of ADMM rounds, where l1 > 0", 1),
     Parameter("admm_tol", float, 1e-3, "ADMM ends when both residuals are below this", 0),
     Parameter(
         "keep_weights",
@@ -81,9 +86,7 @@ PARAMETERS = (
         1e-6,
         1,
     ),
-    Parameter(
-        "precision", str, "float32", "what V and the embedded points are rounded to and stored as", choices=PRECISIONS
-    ),
+    Parameter("precision", str, "float32", "how V and the embedded points are rounded and stored", choices=PRECISIONS),
     Parameter(
         "vote_neighbours",
         int,
@@ -94,13 +97,18 @@ PARAMETERS = (
         choices=("auto",),
     ),
     Parameter(
-        "vote_distance", str, "cosine", "what makes V·x near (the original program: euclidean)", choices=DISTANCES
+        "vote_distance",
+        str,
+        "cosine",
+        "distance between embedded points V·x (the original program: euclidean)",
+        choices=DISTANCES,
     ),
     Parameter(
         "vote_search",
         str,
         "auto",
-        "whether all embedded points are looked at, or those of the nearest cells; auto: cells where refine decides",
+        "search among all embedded points (exact) or those in the nearest cells (cells); "
+        "auto: cells with refine, else exact",
         choices=SEARCHES,
     ),
     Parameter("vote_weight", str, "similarity", "how neighbours are weighted (the paper: uniform)", choices=WEIGHTS),
@@ -118,21 +126,21 @@ PARAMETERS = (
         "feature_search",
         str,
         "auto",
-        "where neighbours by features are looked for, among all points or those near by embedding; "
-        "auto: near where refine decides and all would take long",
+        "search for neighbours by features among all points (all) or those near by embedding (near); "
+        "auto: near with refine where a search among all is slow, else all",
         choices=FEATURE_SEARCHES,
     ),
     Parameter(
         "refine",
         bool,
         False,
-        "let linear rankers decide among the labels that votes and means speak for (the paper: no)",
+        "let linear rankers decide among the labels that votes and label centroids propose (the paper: no)",
     ),
     Parameter(
         "refine_candidates",
         int,
         "auto",
-        "candidates of refine by each vote and by the means at most; auto: 6 for each label of a point, at least 20",
+        "candidates of refine from each vote and from the centroids; auto: 6 for each label of a point, at least 20",
         1,
         LARGEST_COUNT,
         choices=("auto",),
@@ -146,7 +154,9 @@ PARAMETERS = (
         LARGEST_PENALTY,
         choices=("auto",),
     ),
-    Parameter("refine_least", float, 0.05, "smaller weights of the rankers are dropped", 0),
+    Parameter(
+        "refine_min_weight", float, 0.05, "weights of the rankers below this are dropped", 0, aliases=("refine_least",)
+    ),
     THRESHOLD,
     RANDOM_STATE,
     N_JOBS,
@@ -154,7 +164,7 @@ PARAMETERS = (
         "max_memory",
         bytes,
         None,
-        "memory that training may use in all; fewer clusters are then worked on at once. None: no limit",
+        "memory that training may use in all; with less, fewer clusters are trained at once. None: no limit",
         optional=True,
     ),
 )

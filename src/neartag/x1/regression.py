@@ -28,9 +28,9 @@ SOLVERS = ("auto", "primal", "dual", "cg")
 # Arithmetic a second of dense factorisation against that of a sparse product, measured: what "auto" weighs with.
 DENSE_ADVANTAGE = 8.0
 # A factor of more bytes than this is not tried: conjugate gradients need no square array.
-LARGEST_FACTOR = 4 << 30
-CG_STEPS, CG_TOLERANCE = 60, 1e-4
-PRECONDITION_FROM = 1e-2
+MAX_FACTOR_BYTES = 4 << 30
+CG_MAX_ITER, CG_TOLERANCE = 60, 1e-4
+MIN_PENALTY_TO_PRECONDITION = 1e-2
 # Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
 SINGLE_PRECISION_RATIO = 1e-5
 
@@ -158,38 +158,40 @@ def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int)
 
     def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
         if kind == "primal":
-            right = _times_precise(transposed, target, dtype, threads)  # Xᵀ T (d, dim)
+            right = _matmul_as(transposed, target, dtype, threads)  # Xᵀ T (d, dim)
             return cholesky_solve(square, right, threads)
         inner = cholesky_solve(square, target.astype(dtype), threads)  # (n, dim)
-        return _times_precise(transposed, inner, dtype, threads)  # push-through: Xᵀ (XXᵀ + λ)⁻¹ T
+        return _matmul_as(transposed, inner, dtype, threads)  # push-through: Xᵀ (XXᵀ + λ)⁻¹ T
 
     return solve
 
 
-def cheapest_solver(X: Rows, dim: int) -> str:
+def cheapest_solver(X: Rows, dim: int, *, max_factor_bytes: int = MAX_FACTOR_BYTES) -> str:
     """Return which solver costs least for the shape and sparsity of X."""
     n, d = X.shape
-    scattered = hasattr(X, "nnz")
-    return cheapest_solver_for(n, d, X.nnz if scattered else n * d, scattered, dim)
+    sparse = hasattr(X, "nnz")
+    return cheapest_solver_for(n, d, X.nnz if sparse else n * d, sparse, dim, max_factor_bytes=max_factor_bytes)
 
 
-def cheapest_solver_for(n: int, d: int, stored: int, scattered: bool, dim: int) -> str:
+def cheapest_solver_for(
+    n: int, d: int, stored: int, sparse: bool, dim: int, *, max_factor_bytes: int = MAX_FACTOR_BYTES
+) -> str:
     """Return the same for n points and d features with so many entries stored, in a sparse matrix or a dense one."""
     # Dense products of a dense X run at BLAS's pace, sparse ones at that of memory.
-    pace = DENSE_ADVANTAGE if scattered else 1.0
+    pace = DENSE_ADVANTAGE if sparse else 1.0
     cost = {
         "primal": d**3 / 3 + 2 * d * d * dim + pace * stored * (stored / max(n, 1)),
         "dual": n**3 / 3 + 2 * n * n * dim + pace * stored * (stored / max(d, 1)),
-        "cg": pace * CG_STEPS / 2 * 4 * stored * dim,
+        "cg": pace * CG_MAX_ITER / 2 * 4 * stored * dim,
     }
-    if 8 * d * d > LARGEST_FACTOR:
+    if 8 * d * d > max_factor_bytes:
         del cost["primal"]
-    if 8 * n * n > LARGEST_FACTOR:
+    if 8 * n * n > max_factor_bytes:
         del cost["dual"]
     return min(cost, key=lambda name: cost[name])
 
 
-def _times_precise(rows: Rows, block: np.ndarray, dtype: type, threads: int) -> np.ndarray:
+def _matmul_as(rows: Rows, block: np.ndarray, dtype: type, threads: int) -> np.ndarray:
     if dtype == np.float32:
         return matmul(rows, block.astype(np.float32, copy=False), threads)
     return rows.astype(np.float64) @ block
@@ -199,7 +201,7 @@ def _gradient_solver(X: Rows, scale: float, l2: float, threads: int) -> Solve:
     """Return the same by conjugate gradients, each round's begun where the last ended."""
     gram_matrix = GramMatrix.of(X)
     # With nearly no penalty the smallest of all solutions is wanted, to which only plain gradients lead.
-    precondition = l2 >= PRECONDITION_FROM * (scale * gram_matrix.diagonal + max(l2, SMALLEST_L2)).mean()
+    precondition = l2 >= MIN_PENALTY_TO_PRECONDITION * (scale * gram_matrix.diagonal + max(l2, SMALLEST_L2)).mean()
 
     def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
         return solve_ridge(
@@ -208,7 +210,7 @@ def _gradient_solver(X: Rows, scale: float, l2: float, threads: int) -> Solve:
             start,
             scale=np.array([scale]),
             l2=l2,
-            max_iter=CG_STEPS,
+            max_iter=CG_MAX_ITER,
             tolerance=CG_TOLERANCE,
             precondition=bool(precondition),
             threads=threads,

@@ -17,13 +17,13 @@ from neartag.x1.regression import cheapest_solver_for
 from neartag.x1.settings import SVPSettings
 
 # Bytes for each point and neighbour while the label graph is made, and of the finished graph; measured.
-GRAPH_MAKING, GRAPH = 42, 17
+GRAPH_BUILD_BYTES, GRAPH_BYTES = 42, 17
 # Arrays (N, dim) of float32 alive at once in SVP, and in the regression besides the graph.
 SVP_ARRAYS, REGRESSION_ARRAYS = 6, 3
 # Arrays (features, dim) of conjugate gradients.
-GRADIENT_ARRAYS = 6
-# More clusters are no advice where they would have fewer points than this.
-FEWEST_POINTS = 5
+CG_ARRAYS = 6
+# More clusters are not advised where they would have fewer points than this.
+MIN_POINTS_TO_ADVISE = 5
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ def cluster_bytes(points: int, entries: int, features: int, settings: SVPSetting
     dim, neighbours = int(settings.dim), min(settings.neighbours, points)
     features = max(1, min(features, entries))
     pairs, block = points * neighbours, 4 * points * dim
-    factor = {"primal": 8 * features**2, "dual": 8 * points**2, "cg": 4 * GRADIENT_ARRAYS * features * dim}
+    factor = {"primal": 8 * features**2, "dual": 8 * points**2, "cg": 4 * CG_ARRAYS * features * dim}
     solver = cheapest_solver_for(points, features, entries, True, dim)
     return max(
-        GRAPH_MAKING * pairs,
-        GRAPH * pairs + SVP_ARRAYS * block,
-        GRAPH * pairs + REGRESSION_ARRAYS * block + factor[solver],
+        GRAPH_BUILD_BYTES * pairs,
+        GRAPH_BYTES * pairs + SVP_ARRAYS * block,
+        GRAPH_BYTES * pairs + REGRESSION_ARRAYS * block + factor[solver],
     )
 
 
@@ -75,7 +75,7 @@ def plan(sizes: Sequence[int], needs: Sequence[int], jobs: int, room: int | None
     if room is not None and order and max(needs) > room:
         largest = max(order, key=lambda task: needs[task])
         needed = -(-sum(sizes) * needs[largest] // max(1, sizes[largest] * max(room, 1)))
-        advice = f", or set n_clusters to {needed} or more" if needed * FEWEST_POINTS <= sum(sizes) else ""
+        advice = f", or set n_clusters to {needed} or more" if needed * MIN_POINTS_TO_ADVISE <= sum(sizes) else ""
         raise ParameterError(
             f"a cluster of {sizes[largest]} points needs about {format_bytes(needs[largest])}, and max_memory leaves "
             f"{format_bytes(max(room, 0))} for it: allow more{advice}"

@@ -63,7 +63,7 @@ def held_out_rows(n: int, seed: int | None, *, to_rerank: bool = False) -> np.nd
     return np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
 
 
-def choose(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads: int) -> dict[str, Any]:
+def choose_vote(model: X1Model, X: Rows, held: np.ndarray, names: list[str], threads: int) -> dict[str, Any]:
     """Return the choice of these settings with the best mean of P@1, P@3 and P@5 on the held-out rows of X, unit rows.
 
     The held-out points are in the model's index and labels, but in none of its clusters.
@@ -111,7 +111,7 @@ def retrieve_held_out(model: X1Model, X: Rows, held: np.ndarray, threads: int) -
     return Retrieved(rows, weigh_voters(lists, vote_settings, count), feature_voters, threads)
 
 
-def answers(model: X1Model, held: np.ndarray, found: Retrieved, k: int) -> HeldOut:
+def answer_held_out(model: X1Model, held: np.ndarray, found: Retrieved, k: int) -> HeldOut:
     """Return the k best labels of the held-out points by these votes, −1 where nobody votes."""
     most = min(k, model.n_labels)
     labels, scores = np.full((len(held), k), -1, np.int32), np.zeros((len(held), k))

@@ -76,7 +76,7 @@ class RerankSettings:
     enabled: bool = _from("refine")
     candidates: int | str = _from("refine_candidates")
     cost: float | str = _from("refine_cost")
-    min_weight: float = _from("refine_least")
+    min_weight: float = _from("refine_min_weight")
 
 
 @dataclass(frozen=True)

@@ -28,22 +28,22 @@ from neartag.linalg.rows import csr_arrays
 from neartag.x1 import svp_kernels
 
 # Up to so many times dim points a dense eigen-decomposition is both cheaper and exact.
-SMALL = 3
+DENSE_POINTS_PER_DIM = 3
 # A new direction whose squared length is below this share of the longest is left out: it is converged, and rounding
 # in float32 leaves it at no right angle to the others.
-DEPENDENT = 1e-6
+MIN_LENGTH_SHARE = 1e-6
 # So is one below this share of what was projected out of it: where the graph has a lower rank than dim nothing else is
 # left, and noise made orthonormal would be taken for directions of the matrix.
-NOISE = 1e-10
+MIN_REST_SHARE = 1e-10
 # Rounding drifts the vectors from orthonormality by some 1e-5 a step: every few steps it is taken out.
-TIDY_EVERY = 5
+ORTHONORMALISE_EVERY = 5
 # An objective so many times that of M = 0 is on its way to infinity.
-DIVERGED = 1e4
+DIVERGENCE_RATIO = 1e4
 
 
 @dataclass
 class Embedding:
-    """What SVP found: M = U · diag(values) · Uᵀ, and how ‖P_Ω(G − M)‖² fell, one entry a step."""
+    """The result of SVP: M = U · diag(values) · Uᵀ, and how ‖P_Ω(G − M)‖² fell, one entry a step."""
 
     vectors: np.ndarray  # U (n, dim)
     values: np.ndarray  # (dim,), none negative
@@ -79,30 +79,30 @@ def svp(
     place = np.empty(n, np.int32)
     place[order] = np.arange(n, dtype=np.int32)
     pattern = _Pattern(graph[order], place, threads)
-    found = _start(pattern, dim, seed)
+    embedding = _initial_embedding(pattern, dim, seed)
     project = _tangent_step
-    if sweeps or n <= SMALL * dim:
-        project = _dense_step if n <= SMALL * dim else partial(_block_step, sweeps=sweeps, tol=sweep_tol)
+    if sweeps or n <= DENSE_POINTS_PER_DIM * dim:
+        project = _dense_step if n <= DENSE_POINTS_PER_DIM * dim else partial(_block_step, sweeps=sweeps, tol=sweep_tol)
         pattern.keep_residual()
     image = np.empty((n, dim), np.float32)  # R U
-    whole = previous = pattern.residual_times(found, image)  # R = P_Ω(G − M), here with M = 0
+    whole = previous = pattern.residual_times(embedding, image)  # R = P_Ω(G − M), here with M = 0
     for iteration in range(max_iter):
         if previous == 0.0:  # the graph is empty, or met exactly
             break
-        found.vectors, found.values = project(pattern, step, found, image)
-        if iteration % TIDY_EVERY == TIDY_EVERY - 1:
-            found.vectors = _tidy(found.vectors, threads)
-        objective = pattern.residual_times(found, image)
-        found.objective.append(objective)
+        embedding.vectors, embedding.values = project(pattern, step, embedding, image)
+        if iteration % ORTHONORMALISE_EVERY == ORTHONORMALISE_EVERY - 1:
+            embedding.vectors = _orthonormalise(embedding.vectors, threads)
+        objective = pattern.residual_times(embedding, image)
+        embedding.objective.append(objective)
         if report is not None:
             report(1)
-        if not objective <= DIVERGED * whole:
+        if not objective <= DIVERGENCE_RATIO * whole:
             raise ParameterError(f"SVP diverges with svp_step = {step:g}: choose a smaller one, such as 1")
         if abs(previous - objective) <= tol * previous:
             break
         previous = objective
-    found.vectors = found.vectors[place]
-    return found
+    embedding.vectors = embedding.vectors[place]
+    return embedding
 
 
 class _Pattern:
@@ -120,9 +120,9 @@ class _Pattern:
         """Store the residual's values from now on, for products with other blocks than U."""
         self.residual = np.empty_like(self.target)
 
-    def residual_times(self, found: Embedding, image: np.ndarray) -> float:
+    def residual_times(self, current: Embedding, image: np.ndarray) -> float:
         """Put R @ U into `image`, for R = P_Ω(G − U Σ Uᵀ); returns ‖R‖²."""
-        graph, factors = (self.indptr, self.indices, self.target), (found.vectors, found.values)
+        graph, factors = (self.indptr, self.indices, self.target), (current.vectors, current.values)
         squares = sum_blocks(
             lambda start, stop: np.array(svp_kernels.residual_times(graph, factors, self.residual, image, start, stop)),
             self.n,
@@ -139,7 +139,7 @@ class _Pattern:
         return out
 
 
-def _start(pattern: _Pattern, dim: int, seed: int) -> Embedding:
+def _initial_embedding(pattern: _Pattern, dim: int, seed: int) -> Embedding:
     """Return M = 0 with vectors to begin from: an orthonormal basis of G·(random directions).
 
     No more than that: from exact eigenvectors of G the objective ends 10% higher on average, because the truncation has
@@ -155,19 +155,21 @@ def _start(pattern: _Pattern, dim: int, seed: int) -> Embedding:
     run_blocks(multiply, n, threads, work=pattern.indptr)
     vectors = np.zeros((n, dim), np.float32)
     for _ in range(2):  # twice, for in float32 once is not quite orthonormal
-        turn = _whitening(transpose_matmul(block, block, threads), 0.0, DEPENDENT).astype(np.float32)
+        turn = _whitening(transpose_matmul(block, block, threads), 0.0, MIN_LENGTH_SHARE).astype(np.float32)
         block = matmul_rows(block, turn, threads)
     vectors[:, : block.shape[1]] = block
     return Embedding(vectors=vectors, values=np.zeros(dim, np.float32))
 
 
-def _tangent_step(pattern: _Pattern, step: float, found: Embedding, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _tangent_step(
+    pattern: _Pattern, step: float, current: Embedding, image: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """P(M + η·(the part of R along the tangent at M)), given R U, which is overwritten.
 
     With E = R U − U UᵀRU that part is U UᵀRU Uᵀ + E Uᵀ + U Eᵀ: a matrix in the span of U and E, so that its
-    eigenvectors are found there. E is never made orthonormal, only its small Gram matrix is whitened.
+    eigenvectors are current there. E is never made orthonormal, only its small Gram matrix is whitened.
     """
-    vectors, threads = found.vectors, pattern.threads
+    vectors, threads = current.vectors, pattern.threads
     n, dim = vectors.shape
     small = transpose_matmul(vectors, image, threads)  # UᵀRU (dim, dim)
 
@@ -176,10 +178,10 @@ def _tangent_step(pattern: _Pattern, step: float, found: Embedding, image: np.nd
         return image[start:stop].T @ image[start:stop]
 
     gram = sum_blocks(project_out, n, threads)  # EᵀE; `image` is E from here on
-    turn = _whitening(gram, NOISE * float(np.square(small).sum()), DEPENDENT)
+    turn = _whitening(gram, MIN_REST_SHARE * float(np.square(small).sum()), MIN_LENGTH_SHARE)
     across = np.float32(step) * (gram @ turn)  # η·Uᵀ R (E turn)
     corner = np.zeros((turn.shape[1], turn.shape[1]))
-    core = np.block([[np.diag(found.values) + np.float32(step) * small, across], [across.T, corner]])
+    core = np.block([[np.diag(current.values) + np.float32(step) * small, across], [across.T, corner]])
     values, ritz = _ritz(core, dim)
     keep, add = ritz[:dim].astype(np.float32), (turn @ ritz[dim:]).astype(np.float32)
     out = pattern.spare if pattern.spare.shape == vectors.shape else np.empty_like(vectors)
@@ -193,32 +195,32 @@ def _tangent_step(pattern: _Pattern, step: float, found: Embedding, image: np.nd
     return out, np.maximum(values, 0)
 
 
-def _dense_step(pattern: _Pattern, step: float, found: Embedding, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _dense_step(pattern: _Pattern, step: float, current: Embedding, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """P(M + η·R) through a full eigen-decomposition, for clusters hardly larger than dim."""
-    n, dim = found.vectors.shape
+    n, dim = current.vectors.shape
     full = csr_matrix((pattern.residual, pattern.indices, pattern.indptr), shape=(n, n)).toarray().astype(np.float64)
     full *= step
-    full += found.points.astype(np.float64) @ found.points.T  # (n, n)
+    full += current.points.astype(np.float64) @ current.points.T  # (n, n)
     values, vectors = eigh(full, subset_by_index=(n - dim, n - 1))
     return np.ascontiguousarray(vectors[:, ::-1], np.float32), np.maximum(values[::-1], 0).astype(np.float32)
 
 
 def _block_step(
-    pattern: _Pattern, step: float, found: Embedding, image: np.ndarray, *, sweeps: int, tol: float
+    pattern: _Pattern, step: float, current: Embedding, image: np.ndarray, *, sweeps: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """P(M + η·R) by sweeps from the eigenvectors of M, fewer once their residual is below `tol`."""
     change = pattern.residual * np.float32(step)
-    vectors, values = found.vectors, found.values
+    vectors, values = current.vectors, current.values
     ahead = np.zeros_like(vectors)
     for _ in range(sweeps):
-        vectors, values, ahead, error = _sweep(pattern, change, found, vectors, ahead)
+        vectors, values, ahead, error = _sweep(pattern, change, current, vectors, ahead)
         if error <= tol:
             break
     return vectors, np.maximum(values, 0)
 
 
 def _sweep(
-    pattern: _Pattern, change: np.ndarray, found: Embedding, vectors: np.ndarray, ahead: np.ndarray
+    pattern: _Pattern, change: np.ndarray, current: Embedding, vectors: np.ndarray, ahead: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Rayleigh–Ritz for A = M + change in the span of the vectors, of what a product with A adds, and of the last move.
 
@@ -231,7 +233,7 @@ def _sweep(
 
     def apply(block: np.ndarray) -> np.ndarray:  # A @ block
         out = matmul_rows(
-            found.vectors, found.values[:, None] * transpose_matmul(found.vectors, block, threads), threads
+            current.vectors, current.values[:, None] * transpose_matmul(current.vectors, block, threads), threads
         )
 
         def add(start: int, stop: int) -> None:
@@ -249,13 +251,13 @@ def _sweep(
     for _ in range(2):  # twice: a short error is mostly rounding
         new = new - matmul_rows(vectors, transpose_matmul(vectors, new, threads), threads)
     gram = transpose_matmul(new, new, threads)
-    turn = _whitening(gram, 1e-3 * NOISE * length**2, 1e-3 * DEPENDENT)
+    turn = _whitening(gram, 1e-3 * MIN_REST_SHARE * length**2, 1e-3 * MIN_LENGTH_SHARE)
     across = gram[:dim] @ turn
     corner = turn.T @ transpose_matmul(new, apply(new), threads) @ turn
     values, ritz = _ritz(np.block([[small, across], [across.T, corner]]), dim)
     moved = matmul_rows(new, (turn @ ritz[dim:]).astype(np.float32), threads)
     out = matmul_rows(vectors, ritz[:dim].astype(np.float32), threads) + moved
-    return _tidy(out, threads), values, moved, far
+    return _orthonormalise(out, threads), values, moved, far
 
 
 def _ritz(small: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
@@ -273,7 +275,7 @@ def _whitening(gram: np.ndarray, least: float, dependent: float) -> np.ndarray:
     return turn[:, real] / np.sqrt(squares[real])
 
 
-def _tidy(vectors: np.ndarray, threads: int) -> np.ndarray:
+def _orthonormalise(vectors: np.ndarray, threads: int) -> np.ndarray:
     """Return the vectors made orthonormal again by one Newton step, exact to the square of a small drift."""
     drift = transpose_matmul(vectors, vectors, threads)
     return matmul_rows(vectors, 1.5 * np.eye(len(drift), dtype=np.float32) - 0.5 * drift, threads)

@@ -26,9 +26,9 @@ from neartag.x1.resolve import HELD_OUT_SHARE
 from neartag.x1.schedule import Machine
 from neartag.x1.selection import (
     HeldOut,
-    answers,
+    answer_held_out,
     auto_settings,
-    choose,
+    choose_vote,
     first_choices,
     held_out_rows,
     retrieve_held_out,
@@ -99,7 +99,7 @@ def select_vote(run: TrainingRun, settings: X1Settings, learners: list[Learner])
     names = auto_settings(settings)
     if not names or not len(run.held_out):
         return model
-    chosen = first.replace(**choose(model, run.rows, run.held_out, names, run.machine.jobs))
+    chosen = first.replace(**choose_vote(model, run.rows, run.held_out, names, run.machine.jobs))
     return replace(model, settings=chosen, index=index if float(chosen.vote.feature_share) > 0 else None)
 
 
@@ -112,7 +112,7 @@ def fit_reranker(
         return model, None
     retrieved = retrieve_held_out(model, rows, held, jobs)
     if not settings.rerank.enabled:
-        return model, answers(model, held, retrieved, HELD_OUT_ANSWERS)
+        return model, answer_held_out(model, held, retrieved, HELD_OUT_ANSWERS)
     nearby_voters = None
     if settings.vote.feature_search == "auto" and _is_slow(model, rows[held]):
         nearby = model.adjusted({"feature_search": "near"})

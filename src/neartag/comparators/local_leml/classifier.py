@@ -23,7 +23,7 @@ from neartag.linalg.packing import require, within
 from neartag.linalg.rows import Rows, normalise
 from neartag.x1.ensemble import make_partitions
 from neartag.x1.kmeans import Partition
-from neartag.x1.learner import LARGEST_SHARE
+from neartag.x1.learner import MAX_SIZE_RATIO
 from neartag.x1.resolve import partition_counts
 from neartag.x1.settings import ClusterSettings
 
@@ -153,7 +153,7 @@ class LocalLEMLClassifier(Comparator):
         settings = resolve_partition(shape.points, settings)
         learners, clusters = settings["n_learners"], settings["n_clusters"]
         # The largest cluster may have so much of everything.
-        share = min(1.0, LARGEST_SHARE / clusters)
+        share = min(1.0, MAX_SIZE_RATIO / clusters)
         part = Shape(*(max(1, int(share * each)) for each in shape))
         part = part._replace(features=shape.features, labels=min(shape.labels, part.ones))
         rank = min(dimension(settings["rank"], shape.labels), part.points)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from textwrap import dedent
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,23 +26,24 @@ from neartag.linalg.validation import check_training
 
 DOCSTRING = """{summary}
 
-    Parameters
-    ----------{parameters}
+Parameters
+----------
+{parameters}
 
-    Attributes
-    ----------
-    model_ : what was learned; `neartag.store.save(model_, folder)` keeps it.
-    n_features_in_, n_labels_ : the training data's numbers of features and labels.
+Attributes
+----------
+model_ : what was learned; `neartag.store.save(model_, folder)` keeps it.
+n_features_in_, n_labels_ : the training data's numbers of features and labels.
 
-    Examples
-    --------
-    >>> from {module} import {name}
-    >>> X = [[1, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 1]] * 5
-    >>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]] * 5
-    >>> labels, scores = {name}().fit(X, Y).predict_topk([[2, 0, 0], [0, 3, 0]], k=1)
-    >>> labels.tolist()
-    [[0], [1]]
-    """
+Examples
+--------
+>>> from {module} import {name}
+>>> X = [[1, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 1]] * 5
+>>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]] * 5
+>>> labels, scores = {name}().fit(X, Y).predict_topk([[2, 0, 0], [0, 3, 0]], k=1)
+>>> labels.tolist()
+[[0], [1]]
+"""
 
 
 class Shape(NamedTuple):
@@ -68,7 +70,7 @@ class Comparator(LabelClassifier):
             cls.__init__ = make_constructor(cls.method)  # type: ignore[method-assign]
             cls.__doc__ = DOCSTRING.format(
                 summary=(cls.__doc__ or "").strip(),
-                parameters=describe_parameters(cls.method.parameters),
+                parameters=dedent(describe_parameters(cls.method.parameters)).strip(),
                 module=cls.__module__.removesuffix(".classifier"),  # whose package has the class too
                 name=cls.__name__,
             )
