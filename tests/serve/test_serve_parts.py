@@ -25,13 +25,13 @@ from neartag.serve.run import SHARES_PORTS, SharedPort, bind
 from neartag.serve.settings import Settings
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
-from serve_helpers import corpus, train
+from tagger_helpers import corpus
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(small_tagger, tmp_path_factory):
     place = tmp_path_factory.mktemp("parts") / "model"
-    train().save(place)
+    small_tagger.save(place)
     return place
 
 
