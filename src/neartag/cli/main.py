@@ -15,7 +15,6 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from neartag import __version__
 from neartag.cli.compare import compare
 from neartag.cli.convert import convert
 from neartag.cli.datasets import app as datasets
@@ -31,6 +30,7 @@ from neartag.cli.train import train
 from neartag.cli.tune import tune
 from neartag.cli.update import add, forget
 from neartag.core.errors import NeartagError
+from neartag.core.version import __version__
 
 USER_ERROR = 2  # exit status
 INTERRUPTED = 130  # exit status: 128 + SIGINT, as in shells

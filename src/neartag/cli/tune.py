@@ -142,7 +142,7 @@ def draw_points(X: Any, Y: Any, most: int | None, seed: int) -> tuple[Any, Any]:
 
 def describe(found: Tuned, data: str, seed: int) -> dict[str, Any]:
     """Return where the settings are from, for the preset's file."""
-    from neartag import __version__
+    from neartag.core.version import __version__
 
     return {
         "data": data,

@@ -8,8 +8,8 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from neartag import __version__
 from neartag.core.threads import available_cores
+from neartag.core.version import __version__
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 

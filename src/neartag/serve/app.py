@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 
-from neartag import __version__
+from neartag.core.version import __version__
 from neartag.serve import openapi, schemas
 from neartag.serve.endpoints import Endpoints
 from neartag.serve.errors import HANDLERS, describe_statuses

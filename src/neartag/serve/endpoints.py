@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Query, Request
 from fastapi.responses import Response
 
-from neartag import __version__
 from neartag.core.errors import DataError, ModelError
+from neartag.core.version import __version__
 from neartag.data.documents import Document
 from neartag.serve import page, schemas
 from neartag.serve.batch import Batcher

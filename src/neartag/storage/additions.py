@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from neartag import __version__
 from neartag.core.errors import ModelError
+from neartag.core.version import __version__
 from neartag.storage import tensors
 from neartag.storage.bundle import StoredModel
 from neartag.storage.content import REMEDY, encode_json, report_damage

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from neartag import __version__
 from neartag.core.errors import ModelError, NeartagError, ParameterError
+from neartag.core.version import __version__
 from neartag.methods import registry
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neartag import __version__
 from neartag.core.errors import ModelError
+from neartag.core.version import __version__
 from neartag.storage.content import REMEDY, decode_json
 
 FORMAT = "neartag-model"
