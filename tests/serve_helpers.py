@@ -1,4 +1,4 @@
-"""Clients of a server, in this process and in others, as all tests of the server need them."""
+"""A small model and clients of a server, in this process and in others, as all tests of the server need them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,30 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from functools import cache
 
 import httpx
 
+from neartag.data import debian
 from neartag.serve.app import create_app
 from neartag.serve.settings import Settings
+from neartag.tagging.tagger import TextTagger
+from neartag.x1.classifier import X1Classifier
 
 TOKEN = "a-token-of-the-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
+POINTS = 600
 START = 120.0  # seconds that a server may take on a busy machine to answer
+
+
+@cache
+def corpus():
+    packages = debian.load("train")
+    return [" ".join(words) for words in packages.words[:POINTS]], packages.tags[:POINTS], packages.names[:POINTS]
+
+
+def train(**settings) -> TextTagger:
+    return TextTagger(classifier=X1Classifier(**{"embedding_dim": 16, "n_jobs": 1, **settings})).fit(*corpus())
 
 
 class Client:

@@ -19,25 +19,29 @@ from neartag.serve.settings import Settings
 from neartag.storage import manifest
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
-from serve_helpers import BEARER, Client, error_of
-from tagger_helpers import POINTS, corpus, train
+from serve_helpers import BEARER, POINTS, Client, corpus, error_of, train
 
 TEXT = "a chess playing program"
 
 
 @pytest.fixture(scope="module")
-def shared(small_tagger, tmp_path_factory):
+def trained():
+    return train()
+
+
+@pytest.fixture(scope="module")
+def shared(trained, tmp_path_factory):
     """Return a client whose model nobody changes."""
     folder = tmp_path_factory.mktemp("serve") / "model"
-    small_tagger.save(folder)
+    trained.save(folder)
     client = Client(folder)
     yield client
     client.close()
 
 
 @pytest.fixture
-def folder(small_tagger, tmp_path):
-    small_tagger.save(tmp_path / "model")
+def folder(trained, tmp_path):
+    trained.save(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -70,10 +74,10 @@ def labels_of(answer):
 # Tagging
 
 
-def test_a_text_gets_what_the_tagger_gives(shared, small_tagger):
+def test_a_text_gets_what_the_tagger_gives(shared, trained):
     answer = shared.post("/tag", {"text": TEXT, "k": 3}).json()
     schemas.Tagged.model_validate(answer)
-    wanted = small_tagger.predict([TEXT], 3)[0]
+    wanted = trained.predict([TEXT], 3)[0]
     assert [tag["label"] for tag in answer["labels"]] == [tag.label for tag in wanted]
     for got, tag in zip(answer["labels"], wanted, strict=True):
         assert got["score"] == pytest.approx(tag.score)
@@ -81,21 +85,21 @@ def test_a_text_gets_what_the_tagger_gives(shared, small_tagger):
     assert len(shared.post("/tag", {"text": TEXT}).json()["labels"]) == 5
 
 
-def test_texts_are_answered_in_their_order(shared, small_tagger):
+def test_texts_are_answered_in_their_order(shared, trained):
     texts = [*corpus()[0][:20], "", "?!", "zzyzx"]
     answer = shared.post("/tag", {"texts": texts, "k": 2}).json()
     schemas.TaggedTexts.model_validate(answer)
-    wanted = [[tag.label for tag in tags] for tags in small_tagger.predict(texts, 2)]
+    wanted = [[tag.label for tag in tags] for tags in trained.predict(texts, 2)]
     assert [[tag["label"] for tag in each["labels"]] for each in answer["results"]] == wanted
     assert shared.post("/tag", {"texts": []}).json() == {"results": []}
 
 
 @pytest.mark.parametrize("threshold", [0, 0.5, 1.0, "f1", "precision=0.5", "precision=.6"])
-def test_a_threshold_is_the_taggers(shared, small_tagger, threshold):
+def test_a_threshold_is_the_taggers(shared, trained, threshold):
     texts = corpus()[0][:10]
     answer = shared.post("/tag", {"texts": texts, "k": 20, "threshold": threshold})
     assert answer.status_code == 200, answer.text
-    wanted = [[tag.label for tag in tags] for tags in small_tagger.predict(texts, 20, threshold)]
+    wanted = [[tag.label for tag in tags] for tags in trained.predict(texts, 20, threshold)]
     assert [[tag["label"] for tag in each["labels"]] for each in answer.json()["results"]] == wanted
 
 
@@ -129,11 +133,11 @@ def test_any_text_is_answered(shared, text):
 # Reasons
 
 
-def test_reasons_are_the_taggers_and_spans_find_the_words(shared, small_tagger):
+def test_reasons_are_the_taggers_and_spans_find_the_words(shared, trained):
     text = "😀 A 𝒳 Chess-PLAYING program, İstanbul"
     answer = shared.post("/explain", {"text": text, "k": 3, "voters": 4}).json()
     schemas.Explained.model_validate(answer)
-    wanted = small_tagger.explain(text, 3, 4)
+    wanted = trained.explain(text, 3, 4)
     assert [each["label"] for each in answer["labels"]] == [reason.label for reason in wanted]
     units = text.encode("utf-16-le")
     seen = [(units[2 * start : 2 * end].decode("utf-16-le"), word) for start, end, word, _ in answer["spans"]]
@@ -225,7 +229,7 @@ def test_a_long_text_of_a_voter_is_cut(client):
 # The map
 
 
-def test_the_map_has_the_text_its_voters_and_others(shared, small_tagger):
+def test_the_map_has_the_text_its_voters_and_others(shared, trained):
     answer = shared.post("/map", {"text": TEXT, "points": 50}).json()
     schemas.Map.model_validate(answer)
     voters = [point for point in answer["points"] if point["share"] > 0]
@@ -257,19 +261,19 @@ def test_what_is_added_is_on_the_map_and_what_is_forgotten_is_not(client):
 # Labels
 
 
-def test_labels_by_what_is_typed(shared, small_tagger):
+def test_labels_by_what_is_typed(shared, trained):
     everything = shared.get("/labels?limit=1000").json()
     schemas.KnownLabels.model_validate(everything)
-    assert sorted(everything["labels"]) == sorted(small_tagger.labels)
+    assert sorted(everything["labels"]) == sorted(trained.labels)
     assert everything["points"] == sorted(everything["points"], reverse=True)
     found = shared.get("/labels", params={"prefix": "USE::", "limit": 5}).json()
     assert len(found["labels"]) == 5
     assert all(name.startswith("use::") for name in found["labels"])
-    assert found["total"] == sum("use::" in name for name in small_tagger.labels)
+    assert found["total"] == sum("use::" in name for name in trained.labels)
     inside = shared.get("/labels", params={"prefix": "c", "limit": 1000}).json()["labels"]
     kinds = [0 if name.startswith("c") else 1 if re.search(r"(?<![a-z0-9])c", name) else 2 for name in inside]
     assert kinds == sorted(kinds)
-    assert set(inside) == {name for name in small_tagger.labels if "c" in name}
+    assert set(inside) == {name for name in trained.labels if "c" in name}
     assert shared.get("/labels", params={"prefix": "nothing such"}).json() == {"labels": [], "points": [], "total": 0}
 
 
@@ -494,17 +498,17 @@ def test_a_text_that_fails_harms_nobody_else(folder, monkeypatch):
     client.close()
 
 
-def test_a_model_that_has_no_voters(tmp_path, small_tagger):
+def test_a_model_that_has_no_voters(tmp_path, trained):
     from neartag.comparators.knn.classifier import KNNClassifier
 
     texts, _, names = corpus()
-    X = small_tagger.stored.features.transform(texts)
-    model = KNNClassifier(n_jobs=1).fit(X, small_tagger.stored.model.Y).model_
-    known = {"label_names": small_tagger.labels, "point_names": names, "features": small_tagger.stored.features}
+    X = trained.stored.features.transform(texts)
+    model = KNNClassifier(n_jobs=1).fit(X, trained.stored.model.Y).model_
+    known = {"label_names": trained.labels, "point_names": names, "features": trained.stored.features}
     store.save(model, tmp_path / "knn", **known)
     client = Client(tmp_path / "knn")
     assert len(labels_of(client.post("/tag", {"text": TEXT}))) == 5
-    assert client.get("/labels").json()["total"] == len(small_tagger.labels)
+    assert client.get("/labels").json()["total"] == len(trained.labels)
     assert client.get("/health").json()["model"]["kind"] == "knn"
     for path in ("/explain", "/map"):
         assert "'knn'" in error_of(client.post(path, {"text": TEXT}), 409)
@@ -614,12 +618,12 @@ def test_a_folder_that_is_gone_for_a_while(client, folder):
 # What is told about itself
 
 
-def test_health(shared, small_tagger):
+def test_health(shared, trained):
     answer = shared.get("/health").json()
     schemas.Health.model_validate(answer)
     assert answer["ok"] is True
     assert answer["points"] == POINTS
-    assert answer["labels"] == len(small_tagger.labels)
+    assert answer["labels"] == len(trained.labels)
     assert answer["neartag"] == __version__
     assert answer["writable"] is True
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 pytest.importorskip("fastapi")
 
-from serve_helpers import BEARER, Client
+from serve_helpers import BEARER, Client, train
 
 JSON = {"Content-Type": "application/json", **BEARER}
 PATHS = ("/tag", "/explain", "/map", "/add", "/forget")
 
 
 @pytest.fixture(scope="module")
-def client(small_tagger, tmp_path_factory):
+def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "model"
-    small_tagger.save(folder)
+    train().save(folder)
     made = Client(folder)
     yield made
     made.close()

@@ -25,13 +25,13 @@ from neartag.serve.run import SHARES_PORTS, SharedPort, bind
 from neartag.serve.settings import Settings
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
-from tagger_helpers import corpus
+from serve_helpers import corpus, train
 
 
 @pytest.fixture(scope="module")
-def folder(small_tagger, tmp_path_factory):
+def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("parts") / "model"
-    small_tagger.save(place)
+    train().save(place)
     return place
 
 

@@ -11,17 +11,17 @@ from hypothesis import HealthCheck, given, settings
 
 pytest.importorskip("fastapi")
 
-from serve_helpers import BEARER, Client
+from serve_helpers import BEARER, Client, train
 
 CHECKS = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
 PATHS = ("/tag", "/explain", "/map", "/add", "/forget", "/labels", "/health", "/metrics")
 
 
 @pytest.fixture(scope="module")
-def description(small_tagger, tmp_path_factory):
+def description(tmp_path_factory):
     schemathesis = pytest.importorskip("schemathesis", minversion="4.1")
     folder = tmp_path_factory.mktemp("schema") / "model"
-    small_tagger.save(folder)
+    train().save(folder)
     client = Client(folder)
     schemathesis.checks.load_all_checks()
 

@@ -19,8 +19,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from neartag.tagging.tagger import TextTagger
-from serve_helpers import BEARER, START, running
-from tagger_helpers import POINTS, corpus, train
+from serve_helpers import BEARER, POINTS, START, corpus, running, train
 
 # Starting a server takes several seconds: its processes import everything anew.
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="ends servers by signals")]
@@ -29,23 +28,28 @@ TEXT = "a chess playing program"
 
 
 @pytest.fixture(scope="module")
-def server(small_tagger, tmp_path_factory):
+def trained():
+    return train()
+
+
+@pytest.fixture(scope="module")
+def server(trained, tmp_path_factory):
     folder = tmp_path_factory.mktemp("workers") / "model"
-    small_tagger.save(folder)
+    trained.save(folder)
     with running(folder) as made:
         made.folder = folder
         made.workers(2)
         yield made
 
 
-def restored(server, small_tagger):
+def restored(server, trained):
     """Put the model back as it was, and wait until both workers have it."""
-    small_tagger.save(server.folder)
+    trained.save(server.folder)
     return server.workers(2, lambda health: health["points"] == POINTS and health["ok"])
 
 
-def test_clients_add_and_tag_at_once_and_all_workers_see_it(server, small_tagger):
-    restored(server, small_tagger)
+def test_clients_add_and_tag_at_once_and_all_workers_see_it(server, trained):
+    restored(server, trained)
     asked_by: list[int] = []
 
     def work(client):
@@ -83,8 +87,8 @@ def test_clients_add_and_tag_at_once_and_all_workers_see_it(server, small_tagger
         assert "label::0" not in [tag["label"] for tag in answer["labels"]]
 
 
-def test_what_one_worker_adds_all_see(server, small_tagger):
-    restored(server, small_tagger)
+def test_what_one_worker_adds_all_see(server, trained):
+    restored(server, trained)
     for step in range(10):
         document = {"text": TEXT, "labels": ["seen"], "id": f"seen-{step}"}
         assert server.ask("POST", "/add", {"documents": [document]}, BEARER)[0] == 200
@@ -92,8 +96,8 @@ def test_what_one_worker_adds_all_see(server, small_tagger):
         assert len(server.workers(2, lambda health, wanted=POINTS + step + 1: health["points"] == wanted)) == 2
 
 
-def test_the_worker_that_added_sees_it_at_once(server, small_tagger):
-    restored(server, small_tagger)
+def test_the_worker_that_added_sees_it_at_once(server, trained):
+    restored(server, trained)
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=START)
     headers = {"Content-Type": "application/json", **BEARER}
     for step in range(3):
@@ -106,8 +110,8 @@ def test_the_worker_that_added_sees_it_at_once(server, small_tagger):
     connection.close()
 
 
-def test_a_model_is_replaced_and_a_broken_one_is_not_taken(server, small_tagger):
-    restored(server, small_tagger)
+def test_a_model_is_replaced_and_a_broken_one_is_not_taken(server, trained):
+    restored(server, trained)
     texts, _, names = corpus()
     smaller = train(embedding_dim=8)
     smaller.forget(names[300:])
@@ -126,7 +130,7 @@ def test_a_model_is_replaced_and_a_broken_one_is_not_taken(server, small_tagger)
         status, answer, _ = server.ask("POST", "/add", {"documents": [{"text": TEXT, "labels": ["x"]}]}, BEARER)
         assert status == 503
         assert "error" in answer
-    restored(server, small_tagger)
+    restored(server, trained)
 
 
 def test_random_bytes_on_the_socket_and_large_bodies(server):
@@ -160,8 +164,8 @@ def test_random_bytes_on_the_socket_and_large_bodies(server):
     assert status == 421
 
 
-def test_requests_under_way_are_answered_before_the_end(small_tagger, tmp_path):
-    small_tagger.save(tmp_path / "model")
+def test_requests_under_way_are_answered_before_the_end(trained, tmp_path):
+    trained.save(tmp_path / "model")
     texts = [" ".join(corpus()[0][number % POINTS] for number in range(start, start + 40)) for start in range(2500)]
     body = {"texts": texts, "k": 1}
     options = ("--max-body", "50MB", "--max-texts", "5000", "--max-seconds", "600")
@@ -200,8 +204,8 @@ def _under_way(server):
     return sum(found.values())
 
 
-def test_one_worker_ends_on_its_own_too(small_tagger, tmp_path):
-    small_tagger.save(tmp_path / "model")
+def test_one_worker_ends_on_its_own_too(trained, tmp_path):
+    trained.save(tmp_path / "model")
     (tmp_path / "token").write_text("another-token\n")
     with running(tmp_path / "model", "--token-file", str(tmp_path / "token"), workers=1) as server:
         assert server.workers(1) == [server.process.pid]
@@ -216,8 +220,8 @@ def test_one_worker_ends_on_its_own_too(small_tagger, tmp_path):
         assert not any("Traceback" in line for line in server.heard)
 
 
-def test_a_worker_that_dies_is_replaced_and_none_outlives_the_one_that_started_them(small_tagger, tmp_path):
-    small_tagger.save(tmp_path / "model")
+def test_a_worker_that_dies_is_replaced_and_none_outlives_the_one_that_started_them(trained, tmp_path):
+    trained.save(tmp_path / "model")
     with running(tmp_path / "model") as server:
         first = server.workers(2)
         os.kill(first[0], signal.SIGKILL)
@@ -236,7 +240,7 @@ def test_a_worker_that_dies_is_replaced_and_none_outlives_the_one_that_started_t
             time.sleep(0.02)
 
 
-def test_the_load_is_measured_and_written(small_tagger, tmp_path, monkeypatch):
+def test_the_load_is_measured_and_written(trained, tmp_path, monkeypatch):
     import importlib
     from pathlib import Path
 
@@ -245,7 +249,7 @@ def test_the_load_is_measured_and_written(small_tagger, tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "RESULTS", tmp_path)
     monkeypatch.setattr(pages, "DOCS", tmp_path)
     (tmp_path / "server.md").write_text("<!-- load begin -->\nold\n<!-- load end -->\n")
-    small_tagger.save(tmp_path / "model")
+    trained.save(tmp_path / "model")
     times = ["--seconds", "0.3", "--warm-up", "0.1"]
     load.main(["--model", str(tmp_path / "model"), *times, "--connections", "4", "--write"])
     result = json.loads((tmp_path / "load.json").read_text())

@@ -15,18 +15,29 @@ import pytest
 
 from neartag import store
 from neartag.core.errors import DataError, ModelError
+from neartag.data import debian
 from neartag.data.documents import Document
 from neartag.storage import additions, manifest
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
-from tagger_helpers import POINTS, corpus
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    packages = debian.load("train")
+    return [" ".join(words) for words in packages.words[:600]], packages.tags[:600], packages.names[:600]
 
 
 @pytest.fixture
-def folder(tmp_path, small_tagger):
-    small_tagger.save(tmp_path / "model")
+def folder(corpus, tmp_path, trained):
+    trained.save(tmp_path / "model")
     return tmp_path / "model"
+
+
+@pytest.fixture(scope="module")
+def trained(corpus):
+    return TextTagger(classifier=X1Classifier(embedding_dim=16, n_jobs=1)).fit(*corpus)
 
 
 def document(number: int, label: str = "new::label") -> Document:
@@ -46,7 +57,7 @@ def test_what_one_adds_another_sees(folder):
     assert TextTagger.load(folder).predict(text) == one.tagger.predict(text)
 
 
-def test_followed_step_by_step_it_is_what_loading_gives(folder):
+def test_followed_step_by_step_it_is_what_loading_gives(folder, corpus):
     writer, reader, late = LiveTagger(folder), LiveTagger(folder), LiveTagger(folder)
     chance = np.random.default_rng(0)
     number = 0
@@ -59,7 +70,7 @@ def test_followed_step_by_step_it_is_what_loading_gives(folder):
     reader.refresh()
     late.refresh()
     loaded = TextTagger.load(folder)
-    texts = [*corpus()[0][:20], "a chess playing program"]
+    texts = [*corpus[0][:20], "a chess playing program"]
     for each in (writer.tagger, reader.tagger, late.tagger):
         assert each.labels == loaded.labels
         assert each.stored.point_names == loaded.stored.point_names
@@ -80,30 +91,30 @@ def test_many_single_adds_leave_few_files(folder):
     assert [entry.points for entry in entries] == sorted((entry.points for entry in entries), reverse=True)
 
 
-def test_forgetting_is_on_disk_too(folder):
+def test_forgetting_is_on_disk_too(folder, corpus):
     one, other = LiveTagger(folder), LiveTagger(folder)
     one.add([Document("an unmistakable zanzibarian sentence", ["some::label"], "secret", None, "")])
     everything = b"".join(path.read_bytes() for path in folder.iterdir())
     assert b"zanzibarian" in everything
-    assert one.forget(["secret", corpus()[2][3]]) == 2
+    assert one.forget(["secret", corpus[2][3]]) == 2
     everything = b"".join(path.read_bytes() for path in folder.iterdir())
     assert b"zanzibarian" not in everything
     assert b"secret" not in everything
     assert other.refresh()
     assert "secret" not in other.tagger
-    assert corpus()[2][3] not in other.tagger
+    assert corpus[2][3] not in other.tagger
     assert other.tagger.stored.model.forgotten == 1
-    assert other.tagger.predict(corpus()[0][:10]) == one.tagger.predict(corpus()[0][:10])
+    assert other.tagger.predict(corpus[0][:10]) == one.tagger.predict(corpus[0][:10])
 
 
-def test_who_forgets_has_what_all_others_load(tmp_path):
+def test_who_forgets_has_what_all_others_load(corpus, tmp_path):
     # Rounded embeddings are rounded anew when a folder is written, with other scales where points are gone.
     made = TextTagger(classifier=X1Classifier(embedding_dim=16, precision="int8", n_jobs=1), calibration=None)
-    made.fit(*corpus()).save(tmp_path / "model")
+    made.fit(*corpus).save(tmp_path / "model")
     live = LiveTagger(tmp_path / "model")
     live.add([document(1)])
-    live.forget([*corpus()[2][:200], "added-1"])
-    assert live.tagger.predict(corpus()[0][:50]) == TextTagger.load(tmp_path / "model").predict(corpus()[0][:50])
+    live.forget([*corpus[2][:200], "added-1"])
+    assert live.tagger.predict(corpus[0][:50]) == TextTagger.load(tmp_path / "model").predict(corpus[0][:50])
 
 
 def test_forgetting_again_removes_what_a_killed_writer_left(folder):
@@ -120,10 +131,10 @@ def test_forgetting_again_removes_what_a_killed_writer_left(folder):
     assert len(TextTagger.load(folder)) == 600
 
 
-def test_a_model_that_takes_no_documents_stays_as_it_is(folder, small_tagger):
+def test_a_model_that_takes_no_documents_stays_as_it_is(folder, trained):
     from neartag.comparators.knn.classifier import KNNClassifier
 
-    stored = small_tagger.stored
+    stored = trained.stored
     X = stored.features.transform(list(stored.texts))
     fitted = KNNClassifier(n_jobs=1).fit(X, stored.model.Y)
     names = {"label_names": stored.label_names, "point_names": stored.point_names}
@@ -159,7 +170,7 @@ def test_an_id_that_is_there_is_replaced_if_wished(folder):
     assert TextTagger.load(folder).predict(["chess"]) == live.tagger.predict(["chess"])
 
 
-def test_a_model_replaced_by_another_is_loaded(folder):
+def test_a_model_replaced_by_another_is_loaded(folder, corpus):
     live = LiveTagger(folder)
     TextTagger(classifier=X1Classifier(embedding_dim=8, n_jobs=1)).fit(*(part[:300] for part in corpus)).save(folder)
     assert live.refresh()
@@ -234,51 +245,42 @@ def test_threads_add_and_tag_at_once(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="needs fork and SIGKILL")
-def test_killed_while_adding_nothing_is_half(folder):
-    # One process, which has everything imported, forks the writers that are killed.
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_killed_while_adding_nothing_is_half(folder, corpus):
     program = f"""
-import os, sys
+import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_live import document
 from neartag.tagging.live import LiveTagger
-for line in sys.stdin:
-    writer = os.fork()
-    if not writer:
-        live, number = LiveTagger(sys.argv[1]), int(line)
-        print(os.getpid(), flush=True)
-        while True:
-            live.add([document(number)])
-            print("added", flush=True)
-            number += 1
-    os.waitpid(writer, 0)
-    print("ended", flush=True)
+live = LiveTagger(sys.argv[1])
+number = int(sys.argv[2])
+print("ready", flush=True)
+while True:
+    live.add([document(number)])
+    print("added", flush=True)
+    number += 1
 """
     chance = np.random.default_rng(0)
-    command = [sys.executable, "-c", program, str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as parent:
-        for attempt in range(5):
-            parent.stdin.write(f"{1000 * (attempt + 1)}\n")
-            writer = int(parent.stdout.readline())
+    for attempt in range(5):
+        command = [sys.executable, "-c", program, str(folder), str(1000 * (attempt + 1))]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            writer.stdout.readline()
             if not attempt:
-                parent.stdout.readline()  # however busy the machine is, something is added
+                writer.stdout.readline()  # however busy the machine is, something is added
             threading.Event().wait(float(chance.uniform(0.05, 0.4)))
-            os.kill(writer, signal.SIGKILL)
-            while parent.stdout.readline() != "ended\n":
-                pass
-            names = TextTagger.load(folder).stored.point_names
-            assert len(set(names)) == len(names)
-            for start in range(1, attempt + 2):
-                own = sorted(int(name.split("-")[1]) for name in names if name.startswith(f"added-{start}"))
-                wanted = list(range(1000 * start, 1000 * start + len(own)))
-                assert own == wanted, "what was added is there without a gap"
-        parent.stdin.close()
-    assert len(names) > POINTS
+            writer.send_signal(signal.SIGKILL)
+        found = TextTagger.load(folder)
+        names = found.stored.point_names
+        assert len(set(names)) == len(names)
+        for start in range(1, attempt + 2):
+            own = sorted(int(name.split("-")[1]) for name in names if name.startswith(f"added-{start}"))
+            assert own == list(range(1000 * start, 1000 * start + len(own))), "what was added is there without a gap"
+    assert len(names) > 600
 
 
-def test_what_was_added_and_forgotten_between_two_looks_is_gone(folder):
+def test_what_was_added_and_forgotten_between_two_looks_is_gone(folder, corpus):
     writer, reader = LiveTagger(folder), LiveTagger(folder)
-    known = corpus()[1][0][:1]
+    known = corpus[1][0][:1]
     writer.add([Document("a chess program", known, "x", None, "")])
     reader.refresh()
     assert "x" in reader.tagger
@@ -293,10 +295,10 @@ def test_what_was_added_and_forgotten_between_two_looks_is_gone(folder):
     writer.add([Document("a text editor", known, "y", None, "")])
     reader.refresh()
     assert reader.tagger.stored.texts[-1] == "a text editor"
-    assert reader.tagger.predict(corpus()[0][:10]) == writer.tagger.predict(corpus()[0][:10])
+    assert reader.tagger.predict(corpus[0][:10]) == writer.tagger.predict(corpus[0][:10])
 
 
-def test_after_a_reload_that_failed_nothing_is_written_over(folder, small_tagger):
+def test_after_a_reload_that_failed_nothing_is_written_over(folder, trained):
     live = LiveTagger(folder)
     whole = (folder / "model.json").read_bytes()
     (folder / "model.json").write_text("{")

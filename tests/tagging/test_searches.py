@@ -9,8 +9,7 @@ import pytest
 from neartag.search.inverted_index import FeatureIndex
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.learner import Learner
-from serve_helpers import Client
-from tagger_helpers import corpus, train
+from serve_helpers import Client, corpus, train
 
 LEARNERS = 2
 ONCE = {"learner": LEARNERS, "features": 1}
