@@ -40,7 +40,7 @@ from neartag.x1 import kmeans as partition
 from neartag.x1 import label_graph as neighbours
 from neartag.x1 import regression as admm
 from neartag.x1 import svp
-from neartag.x1.learner import train_cluster
+from neartag.x1.cluster_training import train_cluster
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.schedule import cluster_bytes
 from neartag.x1.settings import SVPSettings, X1Settings

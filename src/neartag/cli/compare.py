@@ -22,6 +22,7 @@ from neartag.cli.options import (
     read_settings,
     read_value,
 )
+from neartag.cli.sources import check_source
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.method import Method, Settings
 from neartag.core.parameters import by_every_name, parse_bytes
@@ -95,6 +96,8 @@ def compare(
     tasks = plan(list(chosen.values()), preset, source, read_changes(changes or [], chosen))
     if plot is not None:
         plots.check_target(plot)
+    check_source(source)
+    check_source(target)
     resolve_jobs(jobs)
     progress = output.progress(quiet)
     memory = shared.get("max_memory")

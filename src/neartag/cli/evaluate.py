@@ -8,7 +8,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
-from neartag.cli.sources import HELP, Reading, with_reading
+from neartag.cli.sources import HELP, Reading, check_source, with_reading
 
 CUTS = (1, 3, 5)
 _FAMILIES = {
@@ -42,6 +42,9 @@ def evaluate(
     labels, by how many training points have them: what the band adds to P (the rows add up to it), and which share of
     its labels was found.
     """
+    check_source(data)
+    if train is not None:
+        check_source(train)
     import numpy as np
 
     from neartag.cli.data import load_points

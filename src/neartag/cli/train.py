@@ -11,7 +11,7 @@ from neartag.cli import output
 from neartag.cli.encoder_options import EncoderOptions
 from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
-from neartag.cli.sources import HELP, Reading, with_reading
+from neartag.cli.sources import HELP, Reading, check_source, with_reading
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.core.usage import Usage
@@ -90,6 +90,7 @@ def train(
     if calibration not in CALIBRATIONS:
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
     settings = choose_settings(preset, given, chosen.name)
+    check_source(data)
     check_target(Path(model), overwrite)
 
     from neartag.cli.data import load_training

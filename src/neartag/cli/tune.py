@@ -19,7 +19,7 @@ from neartag.cli.options import (
     read_settings,
     read_value,
 )
-from neartag.cli.sources import HELP, Reading, with_reading
+from neartag.cli.sources import HELP, Reading, check_source, with_reading
 from neartag.core.errors import ParameterError
 from neartag.core.method import Method
 from neartag.core.parameters import by_every_name, parse_bytes
@@ -77,6 +77,7 @@ def tune(
     if random_state < 0:
         raise ParameterError(f"--random-state must be at least 0, not {random_state}")
     memory = read_settings({"max_memory": max_memory}).get("max_memory")
+    check_source(data)
 
     from neartag.cli.data import load_training
     from neartag.core.threads import resolve_jobs

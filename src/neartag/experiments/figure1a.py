@@ -22,8 +22,8 @@ from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Seri
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.linalg.rows import as_rows, normalise
+from neartag.x1.cluster_training import make_partition
 from neartag.x1.label_graph import neighbour_graph
-from neartag.x1.learner import make_partition
 from neartag.x1.settings import SVPSettings, X1Settings
 from neartag.x1.svp import svp
 

@@ -7,8 +7,8 @@ plain numpy lines.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 from neartag.linalg.product_kernels import first_not_below, row_times_dense
 from neartag.search.topk_kernels import place_label

@@ -7,8 +7,8 @@ plain numpy lines.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, DOUBLE, FLOAT, ID, POINTER, VALUES, kernel, read
 
 # What no vote and no similarity count as, before logarithms.

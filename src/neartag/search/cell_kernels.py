@@ -8,8 +8,8 @@ reach is found by counting, many at a time, and only those few are sorted.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 from neartag.linalg.product_kernels import dense_times_vector
 

@@ -7,8 +7,8 @@ the plain numpy lines that it equals.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, POINTER, VALUES, kernel, read
 from neartag.search.topk_kernels import GLANCE, insert, largest
 

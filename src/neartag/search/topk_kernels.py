@@ -7,8 +7,8 @@ the plain numpy lines that it equals.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, MATRIX, POINTER, VALUES, kernel
 
 # So many entries are looked over at once for one that belongs among the best: the maximum of many is quick.

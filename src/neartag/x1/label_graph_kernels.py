@@ -6,8 +6,8 @@ Each works on the rows start…stop. A test holds each against the plain numpy l
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 
 _NONE_LEFT = np.int32(2**31 - 1)  # above every column number

@@ -114,14 +114,6 @@ def truncate(weights: np.ndarray, keep: float) -> Rows:
     return csr_matrix(small.reshape(weights.shape))
 
 
-def embed(X: Rows, weights: Rows, zero_below: float = 0.0, threads: int = 1) -> np.ndarray:
-    """Return V·x of each row (n, dim), small entries set to zero where the regression was made sparse."""
-    embedded = matmul(X, weights, threads)
-    if zero_below > 0:
-        embedded[np.abs(embedded) < zero_below] = 0
-    return embedded
-
-
 def _zero_level(embedded: np.ndarray, count: int) -> float:
     """Return the level below which `count` entries of X W lie.
 

@@ -9,8 +9,8 @@ K_SS c = p_S.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, FLOAT, ID, MATRIX, VALUES, kernel
 
 # A row is explained when no column has more of what is left than this share of what the best had: float32's rounding.

@@ -15,8 +15,8 @@ and a column.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, ID, IDS, POINTER, VALUES, kernel, read
 from neartag.linalg.random_kernels import STATE, shuffle
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from neartag.comparators.fastxml.logistic_kernels import (
     COLUMNS,
@@ -16,6 +15,7 @@ from neartag.comparators.fastxml.logistic_kernels import (
     l1_logistic,
 )
 from neartag.comparators.fastxml.ndcg_kernels import LABELS, LIST, label_shares, part_by_ndcg, same_labels
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, kernel
 from neartag.linalg.random_kernels import STATE, WORD, next_word
 

@@ -7,8 +7,8 @@ each against the plain numpy lines that it equals.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, FLOAT, IDS, POINTER, kernel, read
 
 HITS = read(types.boolean)

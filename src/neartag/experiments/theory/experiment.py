@@ -31,7 +31,7 @@ from neartag.experiments.theory.pairs import (
 from neartag.experiments.theory.report import introduction, report_data
 from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows, normalise, select_columns
-from neartag.x1.learner import train_cluster
+from neartag.x1.cluster_training import train_cluster
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.settings import X1Settings
 
