@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from kernel_helpers import random_rows
-from neartag.linalg.packing import MAX_COUNT, check_rows, get_rows, put_rows, read_count, width_of, within
+from neartag.core.parameters import MAX_COUNT
+from neartag.linalg.packing import check_rows, get_rows, put_rows, read_count, width_of, within
 from neartag.linalg.quantization import TYPES, round_to
 
 PRECISIONS = pytest.mark.parametrize("precision", TYPES)

@@ -166,7 +166,7 @@ def test_the_loss_of_what_is_all_but_certain_is_finite():
 
 # ---- the fit
 
-EXACT = {"settled": 0.0, "max_steps": 100}
+EXACT = {"min_loss_fall": 0.0, "max_steps": 100}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -175,7 +175,7 @@ def test_a_quick_search_goes_everywhere(restricted):
 def test_a_long_search_is_tried_among_those_near(restricted):
     X, Y = long_lists()
     model = small_model(feature_share=0.3).fit(X, Y)
-    assert model.model_.index.work(X, 40, inverted_index.PRUNE_LOOSELY) > inverted_index.MOST_WORK
+    assert model.model_.index.work(X, 40, inverted_index.PRUNE_LOOSELY) > inverted_index.MAX_ENTRIES_READ
     assert restricted == [40]
     assert model.model_.parameters["feature_search"] in ("near", "all")
     assert model.predict_topk(X[:20], 5)[0].shape == (20, 5)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ALL = "all"
 BUG = 1  # exit status
-LARGEST_CUT = 1000  # labels a point; nobody reads further
+MAX_CUT = 1000  # labels a point; nobody reads further
 
 
 def compare(
@@ -123,8 +123,8 @@ def read_cuts(text: str) -> list[int]:
         numbers = sorted({int(word) for word in text.split(",")})
     except ValueError:
         numbers = [0]
-    if not 1 <= numbers[0] <= numbers[-1] <= LARGEST_CUT:
-        limits = f"from 1 to {LARGEST_CUT}, separated by commas, such as 1,3,5"
+    if not 1 <= numbers[0] <= numbers[-1] <= MAX_CUT:
+        limits = f"from 1 to {MAX_CUT}, separated by commas, such as 1,3,5"
         raise ParameterError(f"-k must be whole numbers {limits}, not {text!r}")
     return numbers
 

@@ -13,10 +13,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core.parameters import MAX_COUNT
 from neartag.linalg.quantization import TYPES, pack, unpack
 from neartag.linalg.rows import Rows
-
-MAX_COUNT = 2**31 - 1  # ids, and so the number of them, are stored as int32
 
 
 def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: str = "float32") -> None:

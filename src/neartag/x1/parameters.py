@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neartag.core import parameters
-from neartag.core.parameters import LARGEST_COUNT, LARGEST_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
+from neartag.core.parameters import MAX_COUNT, MAX_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
 
 WEIGHTS = ("similarity", "uniform")
 SIMILARITIES = ("cosine", "inner")
@@ -71,11 +71,11 @@ PARAMETERS = (
         "auto",
         "L2 penalty of the regressors, λ; auto: 1, where features are dense and each has ten points of a cluster 0.001",
         0,
-        LARGEST_PENALTY,
+        MAX_PENALTY,
         choices=("auto",),
     ),
-    Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0, LARGEST_PENALTY),
-    Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6, LARGEST_PENALTY),
+    Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0, MAX_PENALTY),
+    Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6, MAX_PENALTY),
     Parameter("admm_max_iter", int, 200, "largest number of ADMM rounds, where l1 > 0", 1),
     Parameter("admm_tol", float, 1e-3, "ADMM ends when both residuals are below this", 0),
     Parameter(
@@ -93,7 +93,7 @@ PARAMETERS = (
         "auto",
         "neighbours that vote, k of kNN; auto: chosen on held-out points",
         1,
-        LARGEST_COUNT,
+        MAX_COUNT,
         choices=("auto",),
     ),
     Parameter(
@@ -142,7 +142,7 @@ PARAMETERS = (
         "auto",
         "candidates of refine from each vote and from the centroids; auto: 6 for each label of a point, at least 20",
         1,
-        LARGEST_COUNT,
+        MAX_COUNT,
         choices=("auto",),
     ),
     Parameter(
@@ -151,7 +151,7 @@ PARAMETERS = (
         "auto",
         "cost of the rankers' errors, C; auto: chosen on held-out points",
         1e-6,
-        LARGEST_PENALTY,
+        MAX_PENALTY,
         choices=("auto",),
     ),
     Parameter(

@@ -18,7 +18,7 @@ from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
 from neartag.rerank import training as rerank
 from neartag.rerank.candidates import best_candidates
-from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
+from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
@@ -169,4 +169,4 @@ def _rerank_options(settings: RerankSettings, seed: int | None) -> rerank.Rerank
 
 def _is_slow(model: X1Model, rows: Rows) -> bool:
     """Say whether a search among all points for neighbours by features takes long."""
-    return model.index is not None and model.index.work(rows, model.n_neighbours, PRUNE_LOOSELY) > MOST_WORK
+    return model.index is not None and model.index.work(rows, model.n_neighbours, PRUNE_LOOSELY) > MAX_ENTRIES_READ

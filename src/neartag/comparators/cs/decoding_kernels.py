@@ -14,13 +14,13 @@ from numba import types
 from neartag.core.jit import COUNT, FLOAT, ID, MATRIX, VALUES, kernel
 
 # A row is explained when no column has more of what is left than this share of what the best had: float32's rounding.
-_EXPLAINED = np.float32(1e-5)
+_MIN_RESIDUAL_SHARE = np.float32(1e-5)
 # A column of which less than this is not in the span of those chosen before (its square, of 1) counts as dependent.
-_DEPENDENT = 1e-5
+_MIN_INDEPENDENT_SHARE = 1e-5
 # A coefficient of no more than this share of the largest is none: the least squares of what is not there, rounded.
-_NONE = np.float32(1e-4)
+_MIN_COEFFICIENT_SHARE = np.float32(1e-4)
 # CoSaMP's residual must fall by this share of the row's largest square for another iteration to be worth it.
-_FALL = 1e-7
+_MIN_FALL_SHARE = 1e-7
 
 _WIDE = types.float64
 
@@ -57,7 +57,7 @@ def _extend(products, gram, support, count, label, factor, halfway):
         factor[count, r] = value
         left -= value * value
         target -= value * halfway[r]
-    if left <= _DEPENDENT:
+    if left <= _MIN_INDEPENDENT_SHARE:
         return False
     factor[count, count] = np.sqrt(left)
     halfway[count] = target / factor[count, count]
@@ -90,7 +90,7 @@ def orthogonal_matching_pursuit(products, gram, out_ids, out_values, start, stop
     for i in range(start, stop):
         row = products[i]
         left[:] = row
-        least = _EXPLAINED * _largest_size(row)
+        least = _MIN_RESIDUAL_SHARE * _largest_size(row)
         count = 0
         while count < most:
             size = _largest_size(left)
@@ -163,7 +163,7 @@ def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, 
         row = products[i]
         left[:] = row
         largest = _largest_size(row)
-        least, fall = _EXPLAINED * largest, _FALL * np.float64(largest) ** 2
+        least, fall = _MIN_RESIDUAL_SHARE * largest, _MIN_FALL_SHARE * np.float64(largest) ** 2
         count, cost = 0, 0.0
         for _ in range(max_iter):
             if _largest_size(left) <= least:
@@ -178,7 +178,7 @@ def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, 
             _solve_back(factor, halfway, joined, found)
             for s in range(joined):
                 by_size[s] = found[s]
-            nothing = _NONE * _largest_size(by_size[:joined])
+            nothing = _MIN_COEFFICIENT_SHARE * _largest_size(by_size[:joined])
             for s in range(joined):
                 if abs(by_size[s]) <= nothing:
                     by_size[s] = 0.0

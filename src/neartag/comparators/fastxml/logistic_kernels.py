@@ -28,7 +28,7 @@ _PASSES = 10  # of coordinate descent a Newton step, at most
 _HALVINGS = 20  # of a step in its line search, at most
 _ENOUGH = 0.01  # share of the decrease that a step promises which it must bring
 _CURVED = 1e-12  # added to each curvature, which is zero where every point is far from the boundary
-_LARGEST_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
+_MAX_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
 
 
 @kernel(WIDE(COLUMNS, COUNT, read(WIDE)), fastmath=True)
@@ -104,7 +104,7 @@ def _move(slope, curvature, weight):
         move = -(slope - 1.0) / curvature
     else:
         return -weight
-    return min(max(move, -_LARGEST_MOVE), _LARGEST_MOVE)
+    return min(max(move, -_MAX_MOVE), _MAX_MOVE)
 
 
 @kernel(WIDE(read(WIDE), SIDES, COSTS))

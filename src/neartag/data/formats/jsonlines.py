@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from neartag.core.errors import DataError
-from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, label_rows, make_rows
+from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows
 from neartag.data.files import line_error, replacing, split_ending
 from neartag.data.formats.keys import Keys, parse_id
 from neartag.data.formats.names import encode_text
@@ -161,7 +161,7 @@ def _header_keys(header: dict[str, Any], what: str) -> Keys:
     """Return the ids of the features or labels that a header declares."""
     count, key = _get(header, f"{what}s", int), f"{what}_names"
     names: list[str] | None = _get(header, key, list) if key in header else None
-    if not 0 <= count <= LARGEST_ID + 1:
+    if not 0 <= count <= MAX_ID + 1:
         raise DataError(f"the header says {count} {what}s")
     if names is not None and not all(isinstance(name, str) for name in names):
         raise DataError(f"the header's {key!r} must be strings")

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
-from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
+from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
 from neartag.data.files import line_error, quote, reading, replacing, split_ending
 from neartag.data.formats.names import read_names_beside, write_names_beside
 from neartag.data.formats.xmc_rows import Header, parse_block
@@ -120,9 +120,9 @@ def _parse_header(line: bytes, path: Path) -> Header:
     if match is None:
         raise line_error(path, 1, f"the header is {quote(line)}", remedy)
     header = Header(*map(int, match.groups()))
-    if max(header.features, header.labels) > LARGEST_ID + 1:
+    if max(header.features, header.labels) > MAX_ID + 1:
         problem = f"the header gives {header.features} features and {header.labels} labels"
-        raise line_error(path, 1, problem, f"there may be at most {LARGEST_ID + 1} of either")
+        raise line_error(path, 1, problem, f"there may be at most {MAX_ID + 1} of either")
     return header
 
 
