@@ -237,7 +237,9 @@ class TestShows:
     def test_cells_are_marked_by_colour_on_a_terminal(self, capsys, monkeypatch):
         from rich.console import Console
 
-        monkeypatch.setattr(output, "terminal", lambda: Console(width=60, force_terminal=True, color_system="standard"))
+        monkeypatch.setattr(
+            output, "find_terminal", lambda: Console(width=60, force_terminal=True, color_system="standard")
+        )
         output.show_table(["m", "n"], [["a", "10"], ["b", "5"]], marked={(1, 1)})
         output.show_list([("name", ["[bold] first", "second"])], title="T")
         shown = capsys.readouterr().out

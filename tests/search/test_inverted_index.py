@@ -204,6 +204,6 @@ def test_neighbours_may_be_looked_for_elsewhere_after_training():
 def test_to_adjust_a_model_leaves_it_as_it_was():
     model = small_model().fit(problem().X, problem().Y).model_
     before = dict(vars(model))
-    assert model.adjusted({"threshold": 0.9}).settings.threshold == 0.9
+    assert model.with_settings({"threshold": 0.9}).settings.threshold == 0.9
     assert vars(model).keys() == before.keys() >= {each.name for each in dataclasses.fields(model)}
     assert all(value is before[name] for name, value in vars(model).items())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from neartag.methods.compare import Parts
 
 ALL = "all"
-BUG = 1  # exit status
+BUG_STATUS = 1  # exit status
 MAX_CUT = 1000  # labels a point; nobody reads further
 
 
@@ -114,7 +114,7 @@ def compare(
     if plot is not None:  # last: whatever a drawing may fail of, the results are told
         compare_report.draw(report, chosen, plot)
     if any(outcome.bug for outcome in outcomes):
-        raise typer.Exit(BUG)
+        raise typer.Exit(BUG_STATUS)
 
 
 def read_cuts(text: str) -> list[int]:

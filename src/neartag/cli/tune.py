@@ -29,7 +29,7 @@ from neartag.methods.registry import DEFAULT_METHOD
 if TYPE_CHECKING:
     from neartag.methods.tune import Trial, Tuned
 
-SHOWN = 12  # lines of the table
+MAX_SHOWN_TRIALS = 12  # lines of the table
 
 
 @with_reading
@@ -158,13 +158,15 @@ def describe(found: Tuned, data: str, seed: int) -> dict[str, Any]:
 def show(found: Tuned, data: str, out: str | None) -> None:
     """Print what was tried, the best first, and how to use it."""
     ranked = sorted(found.trials, key=lambda trial: (-trial.points, -trial.score))
-    rows = [_cells(trial) for trial in ranked[:SHOWN]]
+    rows = [_cells(trial) for trial in ranked[:MAX_SHOWN_TRIALS]]
     headings = ("points", "P@1", "P@3", "P@5", "train s", "settings")
     name = registry.get(found.method).title
     title = f"{len(found.trials)} settings of {name}, judged by {found.held_out:,} held-out points"
     output.show_table(headings, rows, title=title, words=(5,), strong=0)
-    if len(ranked) > SHOWN:
-        output.show_words(f"and {len(ranked) - SHOWN} more that were worse or trained on fewer points (--json has all)")
+    if len(ranked) > MAX_SHOWN_TRIALS:
+        output.show_words(
+            f"and {len(ranked) - MAX_SHOWN_TRIALS} more that were worse or trained on fewer points (--json has all)"
+        )
     print()
     options = " ".join(_option(name, value) for name, value in found.settings.items())
     own = "" if found.method == DEFAULT_METHOD else f" --method {found.method}"

@@ -116,10 +116,10 @@ def write(path: Path | str, method: str, settings: dict[str, Any], about: dict[s
     """
     import json
 
-    from neartag.data.files import replacing
+    from neartag.data.files import open_to_replace
 
     content = {"method": method, "settings": settings, **({"about": about} if about else {})}
-    with replacing(path) as stream:
+    with open_to_replace(path) as stream:
         stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
 
 

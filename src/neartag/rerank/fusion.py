@@ -19,7 +19,7 @@ from neartag.rerank import fusion_kernels
 
 # Knots of the functions of one variable, and on each side of those of two.
 FINE_KNOTS, COARSE_KNOTS = 8, 4
-PENALTY = 1.0
+L2_PENALTY = 1.0
 # With more candidates than this the first steps are made on a part of them.
 MAX_CANDIDATES_IN_ONE_GO = 4000
 # Newton's steps at most, and the relative fall of the loss that ends them.
@@ -123,7 +123,7 @@ def _penalised_sums(
 
     sums = sum_blocks(summand, len(features), threads)
     own = weights[:-1]
-    return float(sums[-1, -1]) + PENALTY / 2 * float(own @ own), sums[-1, :-1] + PENALTY * own, sums[:-2, :-1]
+    return float(sums[-1, -1]) + L2_PENALTY / 2 * float(own @ own), sums[-1, :-1] + L2_PENALTY * own, sums[:-2, :-1]
 
 
 def _newton(
@@ -141,7 +141,7 @@ def _newton(
     loss, gradient, hessian = evaluate(weights, True)
     renew = not is_near
     for _ in range(max_steps):
-        whole = np.tril(hessian) + np.tril(hessian, -1).T + PENALTY * np.eye(len(gradient))
+        whole = np.tril(hessian) + np.tril(hessian, -1).T + L2_PENALTY * np.eye(len(gradient))
         step = np.linalg.solve(whole, gradient)
         length = 1.0
         while True:

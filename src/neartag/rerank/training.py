@@ -27,7 +27,7 @@ MAX_POINTS_TO_REFIT = 50_000
 # Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
 MIN_RECALL = 0.97
 # Steps that `fit_reranker` reports.
-STEPS = 4
+N_REPORTED_STEPS = 4
 # Candidates that a fusion is fitted to at most.
 MAX_FUSION_CANDIDATES = 250_000
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by

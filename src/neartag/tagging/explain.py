@@ -66,7 +66,7 @@ def is_refined(model: Any) -> bool:
     return getattr(model, "reranker", None) is not None
 
 
-def scored(model: Any, X: Any, k: int, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rank_with_shares(model: Any, X: Any, k: int, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the k best labels of each row, best first, their scores and their shares of the votes, (m, k) each."""
     if not is_refined(model):
         labels, scores = model.predict_topk(X, k, n_jobs=n_jobs)
@@ -141,7 +141,7 @@ def _voter(stored: StoredModel, point: int, share: float, known: _Words) -> Vote
     names = stored.label_names or []
     name = str(point) if stored.point_names is None else stored.point_names[point]
     labels = [names[label] for label in labels_of(stored.model, point)]
-    return Voter(name, share, labels, known.shared(point), None if stored.texts is None else stored.texts[point])
+    return Voter(name, share, labels, known.shared_words(point), None if stored.texts is None else stored.texts[point])
 
 
 class _Words:
@@ -157,22 +157,22 @@ class _Words:
                 if column >= 0:
                     self._words.setdefault(column, word)
 
-    def shared(self, point: int) -> list[Word]:
+    def shared_words(self, point: int) -> list[Word]:
         """Return the words shared with a training point, the weightiest first."""
         other = None if self._row is None else self._row_of(point)
         if other is None or self._row is None:
             return []
         common = self._row.multiply(other).tocoo()
-        return self._weightiest(common.col, common.data)
+        return self._weightiest_words(common.col, common.data)
 
     def contributions(self, label: int) -> list[Word]:
         """Return the words that a label's ranker weighs, the weightiest first, be it for or against the label."""
         reranker = getattr(self._stored.model, "reranker", None)
         if self._row is None or reranker is None:
             return []
-        return self._weightiest(*reranker.contributions(self._row, label))
+        return self._weightiest_words(*reranker.contributions(self._row, label))
 
-    def _weightiest(self, columns: np.ndarray, weights: np.ndarray) -> list[Word]:
+    def _weightiest_words(self, columns: np.ndarray, weights: np.ndarray) -> list[Word]:
         order = np.argsort(-np.abs(weights), kind="stable")[: self._most]
         return [Word(self._words.get(int(columns[at]), "?"), float(weights[at])) for at in order]
 

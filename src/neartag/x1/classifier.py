@@ -171,7 +171,7 @@ class X1Classifier(LabelClassifier):
         >>> classifier.held_out_.labels.shape  # of 150 points the 20 best labels
         (150, 20)
         """
-        given = parameters.checked(self._current_params())
+        given = parameters.check_settings(self._current_params())
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
         asked = X1Settings.from_parameters(given)
@@ -182,7 +182,7 @@ class X1Classifier(LabelClassifier):
         with single_threaded_blas():
             model, self.held_out_ = fit_model(rows, Y, settings, machine, choose_progress(progress), held_out)
         # The model tells that refining was asked for, also where the points were too few for it.
-        self._learned(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
+        self._keep_model(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self
 
     def _current_params(self) -> dict[str, Any]:
@@ -198,12 +198,12 @@ class X1Classifier(LabelClassifier):
             del given["refine_min_weight"]
         return {**given, "refine_least": least}
 
-    def _fitted(self) -> X1Model:
+    def _current_model(self) -> X1Model:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
-        changes = parameters.checked({name: getattr(self, name) for name in METHOD.prediction})
+        changes = parameters.check_settings({name: getattr(self, name) for name in METHOD.prediction})
         # "auto" was settled in training.
-        return self.model_.adjusted({name: value for name, value in changes.items() if value != "auto"})
+        return self.model_.with_settings({name: value for name, value in changes.items() if value != "auto"})
 
 
 X1Classifier.__doc__ = (X1Classifier.__doc__ or "").replace("{parameters}", describe_parameters(parameters.PARAMETERS))

@@ -105,7 +105,7 @@ class X1Model:
         """Y as the kernels take it."""
         return csr_arrays(self.Y)
 
-    def adjusted(self, changes: dict[str, Any]) -> X1Model:
+    def with_settings(self, changes: dict[str, Any]) -> X1Model:
         """Return a model of the same arrays with other settings of prediction; itself where they are its own.
 
         `changes` names the settings as parameters: `{"n_probe": 2}`.

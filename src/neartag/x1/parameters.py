@@ -7,7 +7,6 @@ from typing import Any
 from neartag.core import parameters
 from neartag.core.parameters import MAX_COUNT, MAX_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
 
-WEIGHTS = ("similarity", "uniform")
 SIMILARITIES = ("cosine", "inner")
 STARTS = ("k-means++", "random")
 DISTANCES = ("cosine", "euclidean")
@@ -111,7 +110,13 @@ PARAMETERS = (
         "auto: cells with refine, else exact",
         choices=SEARCHES,
     ),
-    Parameter("vote_weight", str, "similarity", "how neighbours are weighted (the paper: uniform)", choices=WEIGHTS),
+    Parameter(
+        "vote_weight",
+        str,
+        "similarity",
+        "how neighbours are weighted (the paper: uniform)",
+        choices=parameters.VOTE_WEIGHTS,
+    ),
     Parameter("vote_sharpness", float, 20.0, "a in the weight exp(a·(cos − 1))", 0),
     Parameter(
         "feature_share",
@@ -171,6 +176,6 @@ PARAMETERS = (
 DEFAULTS = parameters.defaults(PARAMETERS)
 
 
-def checked(settings: dict[str, Any]) -> dict[str, Any]:
+def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings as plain Python values; ParameterError for one that cannot be used or is not known."""
     return parameters.check_settings(settings, PARAMETERS, "X1")

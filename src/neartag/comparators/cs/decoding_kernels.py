@@ -22,7 +22,7 @@ _MIN_COEFFICIENT_SHARE = np.float32(1e-4)
 # CoSaMP's residual must fall by this share of the row's largest square for another iteration to be worth it.
 _MIN_FALL_SHARE = 1e-7
 
-_WIDE = types.float64
+_DOUBLE = types.float64
 
 
 @kernel(FLOAT(VALUES), fastmath=True)
@@ -34,8 +34,8 @@ def _largest_size(values):
     return largest
 
 
-@kernel(types.void(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT, FLOAT[::1]), fastmath=True)
-def _unexplained(products, gram, support, coefficients, count, out):
+@kernel(types.void(VALUES, MATRIX, ID[::1], _DOUBLE[::1], COUNT, FLOAT[::1]), fastmath=True)
+def _put_residual(products, gram, support, coefficients, count, out):
     """Put p − K c into out."""
     width = out.shape[0]
     out[:] = products
@@ -45,7 +45,7 @@ def _unexplained(products, gram, support, coefficients, count, out):
             out[j] -= weight * row[j]
 
 
-@kernel(types.boolean(VALUES, MATRIX, ID[::1], COUNT, COUNT, _WIDE[:, ::1], _WIDE[::1]))
+@kernel(types.boolean(VALUES, MATRIX, ID[::1], COUNT, COUNT, _DOUBLE[:, ::1], _DOUBLE[::1]))
 def _extend(products, gram, support, count, label, factor, halfway):
     """Add a label after the first `count` of a support to its Cholesky factor and forward solution; no if dependent."""
     left, target = np.float64(gram[label, label]), np.float64(products[label])
@@ -65,7 +65,7 @@ def _extend(products, gram, support, count, label, factor, halfway):
     return True
 
 
-@kernel(types.void(_WIDE[:, ::1], _WIDE[::1], COUNT, _WIDE[::1]))
+@kernel(types.void(_DOUBLE[:, ::1], _DOUBLE[::1], COUNT, _DOUBLE[::1]))
 def _solve_back(factor, halfway, count, coefficients):
     """Put the least squares' coefficients of the first `count` of a support into coefficients."""
     for r in range(count - 1, -1, -1):
@@ -104,7 +104,7 @@ def orthogonal_matching_pursuit(products, gram, out_ids, out_values, start, stop
             count += 1
             _solve_back(factor, halfway, count, coefficients)
             if count < most:
-                _unexplained(row, gram, support, coefficients, count, left)
+                _put_residual(row, gram, support, coefficients, count, left)
                 for s in range(count):
                     left[support[s]] = 0.0  # but for rounding it is so
         for s in range(most):
@@ -131,7 +131,7 @@ def _largest_places(values, most, ids, sizes):
     return filled
 
 
-@kernel(types.float64(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT))
+@kernel(types.float64(VALUES, MATRIX, ID[::1], _DOUBLE[::1], COUNT))
 def _cost(products, gram, support, coefficients, count):
     """Return ‖z − A c‖² − ‖z‖² = cᵀ K c − 2 cᵀ p."""
     total = 0.0
@@ -190,7 +190,7 @@ def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, 
                 break
             count, cost = kept, reached
             support[:kept], coefficients[:kept] = trial[:kept], weights[:kept]
-            _unexplained(row, gram, support, coefficients, count, left)
+            _put_residual(row, gram, support, coefficients, count, left)
         for s in range(most):
             out_ids[i, s] = support[s] if s < count else -1
             out_values[i, s] = coefficients[s] if s < count else 0.0

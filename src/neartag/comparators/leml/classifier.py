@@ -21,7 +21,7 @@ from neartag.linalg.products import matmul, matmul_rows
 from neartag.linalg.rows import Rows
 
 # A label that is there is regressed on as 1, one that is not as 0.
-MIDDLE = 0.5
+MIDDLE_SCORE = 0.5
 
 
 @dataclass(repr=False)
@@ -35,7 +35,7 @@ class LEMLModel(ScoringModel):
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
         """Return what the regression gives for each label, 0.5 where it is undecided."""
-        return to_unit_interval(matmul_rows(matmul(rows, self.W, threads), self.H.T, threads), MIDDLE)
+        return to_unit_interval(matmul_rows(matmul(rows, self.W, threads), self.H.T, threads), MIDDLE_SCORE)
 
     def arrays(self) -> Arrays:
         """Return the factors."""

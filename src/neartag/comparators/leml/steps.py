@@ -45,7 +45,7 @@ class Problem(Protocol):
     def zeros(self, rank: int) -> np.ndarray:
         """Return a W of zeros."""
 
-    def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def normal_equations(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA (r, r) and YᵀA (L, r) for A = X W."""
 
     def solve(self, H: np.ndarray, sizes: np.ndarray, l2: float, W: np.ndarray, steps: int) -> np.ndarray:
@@ -90,7 +90,7 @@ class Spectral:
         """Return a W of zeros."""
         return np.zeros((len(self.squares), rank))
 
-    def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def normal_equations(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA and YᵀA."""
         return W.T @ (self.squares[:, None] * W), matmul_rows(self.cross.T, W, self.threads)
 
@@ -123,7 +123,7 @@ class Gradients:
         """Return a W of zeros."""
         return np.zeros((self.gram.rows.shape[1], rank), np.float32)
 
-    def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def normal_equations(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA and YᵀA."""
         A = matmul(self.gram.rows, W, self.threads)  # (n, r)
         return _gram(A, self.threads), matmul(self.Y_transposed, A, self.threads)
@@ -189,7 +189,7 @@ def start_labels(
 
 def label_step(problem: Problem, W: np.ndarray, l2: float, threads: int) -> tuple[np.ndarray, float]:
     """Return the H that is best for W (L, r), and the objective of both."""
-    system, cross = problem.seen(W)  # AᵀA (r, r), YᵀA (L, r)
+    system, cross = problem.normal_equations(W)  # AᵀA (r, r), YᵀA (L, r)
     # Without a penalty the system may be singular; what rounding leaves of its trace changes no answer that it has.
     rounding = 64 * float(np.finfo(np.float64).eps * np.trace(system))
     system[np.diag_indices_from(system)] += max(l2, MIN_L2, rounding)

@@ -33,7 +33,7 @@ from neartag.linalg.rows import Rows, normalise
 from neartag.x1.kmeans import partition, route
 
 # Weights of no larger size are dropped from linear machines.
-KEEP_ABOVE = 0.01
+MIN_KEPT_WEIGHT = 0.01
 
 
 @dataclass(repr=False)
@@ -101,7 +101,7 @@ def fit_scorer(rows: Rows, Y: csr_matrix, info: FitInfo, threads: int, progress:
     settings = info.settings
     if settings["scorer"] == "naive_bayes":
         return fit_naive_bayes(without_constant(rows, info.n_features), Y, settings["smoothing"])
-    machines = fit_machines(rows, Y, settings["C"], KEEP_ABOVE, threads, progress)
+    machines = fit_machines(rows, Y, settings["C"], MIN_KEPT_WEIGHT, threads, progress)
     zeros = np.zeros(Y.shape[1], np.float32)
     return LabelScorer(machines.weights, machines.offset, zeros, np.zeros(rows.shape[1], np.float32))
 

@@ -40,7 +40,7 @@ def assign_labels(
     found: list[np.ndarray] = [np.empty(0, np.int32)] * parts.n_clusters
     entropy: Any = np.random.SeedSequence(settings["random_state"]).entropy  # the seed, or a fresh one where it is None
 
-    def some(start: int, stop: int) -> None:
+    def assign_to_parts(start: int, stop: int) -> None:
         for part in range(start, stop):
             members = np.flatnonzero(parts.assignment == part)
             candidates = np.unique(Y[members].indices)
@@ -55,7 +55,7 @@ def assign_labels(
             progress.advance()
 
     with progress.start(parts.n_clusters, "parts"):
-        run_pieces(some, parts.n_clusters, threads, min_size=1)
+        run_pieces(assign_to_parts, parts.n_clusters, threads, min_size=1)
     pointer = csr.pointer([len(labels) for labels in found])
     labels = np.concatenate(found)
     return csr_matrix((np.ones(len(labels), np.float32), labels, pointer), shape=(parts.n_clusters, Y.shape[1]))
@@ -67,7 +67,7 @@ def weigh_points(
     """Return how well the scorer ranks each point's labels among those of its part, MIN_WEIGHT at least: (n,)."""
     weights = np.zeros(rows.shape[0])
 
-    def some(start: int, stop: int) -> None:
+    def weigh_parts(start: int, stop: int) -> None:
         for part in range(start, stop):
             members = np.flatnonzero(parts.assignment == part)
             candidates = np.unique(Y[members].indices)
@@ -76,7 +76,7 @@ def weigh_points(
                 block = members[first : first + height]
                 weights[block] = nearness_to_top(rank_labels(rows[block], Y[block], scorer, candidates))
 
-    run_pieces(some, parts.n_clusters, threads, min_size=1)
+    run_pieces(weigh_parts, parts.n_clusters, threads, min_size=1)
     return np.maximum(weights, MIN_WEIGHT)
 
 

@@ -171,12 +171,12 @@ class ScoringModel(ABC):
         ParameterError where that many scores would not fit into memory: `predict_topk` and `predict` always do.
         """
         X = check_features(X, self.n_features, self._owner)
-        return self._stacked(X, 0.0, resolve_jobs(n_jobs))
+        return self._sparse_scores(X, 0.0, resolve_jobs(n_jobs))
 
     def predict(self, X: Any, *, n_jobs: int | None = -1) -> csr_matrix:
         """Return the labels that score at least `threshold`, as an indicator CSR (m, L)."""
         X = check_features(X, self.n_features, self._owner)
-        indicator = self._stacked(X, self.settings["threshold"], resolve_jobs(n_jobs))
+        indicator = self._sparse_scores(X, self.settings["threshold"], resolve_jobs(n_jobs))
         indicator.data = np.ones(len(indicator.data), np.int64)
         return indicator
 
@@ -214,7 +214,7 @@ class ScoringModel(ABC):
                 found = self.scores(prepare_rows(X[part], self.settings), threads)
             yield part, found[:, : len(self.info.seen)]
 
-    def _stacked(self, X: Any, threshold: float, threads: int) -> csr_matrix:
+    def _sparse_scores(self, X: Any, threshold: float, threads: int) -> csr_matrix:
         """Return the scores above 0 and at or above the threshold, under the labels' own ids: CSR (m, L)."""
         blocks = [csr_matrix((0, self.n_labels))]
         held = 0

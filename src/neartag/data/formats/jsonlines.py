@@ -18,7 +18,7 @@ import numpy as np
 
 from neartag.core.errors import DataError
 from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows
-from neartag.data.files import line_error, replacing, split_ending
+from neartag.data.files import line_error, open_to_replace, split_ending
 from neartag.data.formats.keys import Keys, parse_id
 from neartag.data.formats.names import encode_text
 from neartag.data.json_objects import describe_field, json_type, read_objects
@@ -76,7 +76,7 @@ def write_jsonl(dataset: Dataset, path: Path | str) -> None:
     for key in ("feature_names", "label_names"):
         if getattr(dataset, key) is not None:
             header[key] = getattr(dataset, key)
-    with replacing(path) as stream:
+    with open_to_replace(path) as stream:
         stream.write(_encode_line(header, path))
         for start in range(0, dataset.n_points, _BLOCK_POINTS):
             stop = min(start + _BLOCK_POINTS, dataset.n_points)

@@ -21,7 +21,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
 from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
-from neartag.data.files import reading, replacing, split_ending
+from neartag.data.files import open_to_read, open_to_replace, split_ending
 from neartag.data.formats.names import Names
 from neartag.data.mapped import SpillableArray, SpillableArrays
 
@@ -99,12 +99,12 @@ def write_npz(dataset: Dataset, path: Path | str) -> None:
         names = getattr(dataset, key)
         if names is not None:
             arrays[key] = np.frombuffer(json.dumps(names).encode(), dtype=np.uint8)
-    with replacing(path) as stream:
+    with open_to_replace(path) as stream:
         np.savez(stream, **arrays)
 
 
 def _read_arrays(path: Path | str, large: SpillableArrays) -> dict[str, np.ndarray]:
-    with reading(path) as stream:
+    with open_to_read(path) as stream:
         try:
             archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
