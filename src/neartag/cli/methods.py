@@ -34,8 +34,8 @@ def methods(
     elif as_json:
         output.show_json([_summary(method) for method in registry.METHODS.all().values()])
     else:
-        found = registry.METHODS.all().values()
-        output.show_list([(each.name, [f"{each.title}: {each.summary}", each.reference]) for each in found])
+        every = registry.METHODS.all().values()
+        output.show_list([(each.name, [f"{each.title}: {each.summary}", each.reference]) for each in every])
         print()
         output.show_words("A method's parameters: neartag methods NAME")
 

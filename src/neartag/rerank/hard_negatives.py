@@ -105,6 +105,6 @@ def find_hard_negatives(
         rows, own = X[block], Y[block]
         ids, cosines = neighbours.find(block, threads)
         voters = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", FEATURE_SHARPNESS)
-        found = generate(rows, labels, no_voters(rows.shape[0]), voters, centroids, size, threads, own)
-        blocks.append(found.negatives(found.are_correct(own), Y.shape[1]))
+        candidates = generate(rows, labels, no_voters(rows.shape[0]), voters, centroids, size, threads, own)
+        blocks.append(candidates.negatives(candidates.are_correct(own), Y.shape[1]))
     return csr_matrix(sparse.vstack(blocks, format="csr"))

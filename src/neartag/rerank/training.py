@@ -207,9 +207,9 @@ def _make_trial(
 
     def trial_with(feature_voters: Voters) -> _Trial:
         arguments = rows, labels, held.embedding_voters, feature_voters, others.centroids, size, threads
-        found = generate(*arguments).sort_by_label()
-        fitted = _choose_for_fusion(found, MAX_FUSION_CANDIDATES, options.seed)
-        return _Trial(rows, found, found.are_correct(truth), fitted, frequency)
+        candidates = generate(*arguments).sort_by_label()
+        fitted = _choose_for_fusion(candidates, MAX_FUSION_CANDIDATES, options.seed)
+        return _Trial(rows, candidates, candidates.are_correct(truth), fitted, frequency)
 
     trial = trial_with(held.feature_voters)
     if held.nearby_voters is not None:

@@ -81,14 +81,14 @@ def best_of(values, places, names, ids, best):
                 keys[kept] = (np.int64(rising) << 32) | (_LOW_BITS - first - j)
                 kept += 1
     keys[:kept].sort()
-    found = np.empty(wanted, np.int32)
+    best_bits = np.empty(wanted, np.int32)
     filled = min(wanted, kept)
     for slot in range(filled):
         key = keys[kept - 1 - slot]
         rising = np.int32(key >> 32)
-        found[slot] = rising if rising >= 0 else rising ^ _LOW_BITS
+        best_bits[slot] = rising if rising >= 0 else rising ^ _LOW_BITS
         ids[slot] = _LOW_BITS - np.int32(key & _LOW_BITS)
-    best[:filled] = found.view(np.float32)[:filled]
+    best[:filled] = best_bits.view(np.float32)[:filled]
     ids[filled:] = -1
     best[filled:] = -np.inf
 

@@ -72,9 +72,9 @@ def rank_with_shares(model: Any, X: Any, k: int, n_jobs: int | None = -1) -> tup
         labels, scores = model.predict_topk(X, k, n_jobs=n_jobs)
         return labels, scores, scores
     parts = [(np.empty((0, k), np.int32), np.empty((0, k)), np.empty((0, k)))]
-    for found in model.retrieve_batches(X, n_jobs=n_jobs):
-        labels, scores = model.rank(found, k)
-        parts.append((labels, scores, model.shares(found, labels)))
+    for retrieved in model.retrieve_batches(X, n_jobs=n_jobs):
+        labels, scores = model.rank(retrieved, k)
+        parts.append((labels, scores, model.shares(retrieved, labels)))
     labels, scores, shares = (np.concatenate(each) for each in zip(*parts, strict=True))
     return labels, scores, shares
 
@@ -98,8 +98,8 @@ def reasons(
 ) -> list[Reason]:
     """Return the k best labels of a text, whose feature row is X, each with its strongest voters and words."""
     model, names = stored.model, stored.label_names or []
-    found = model.retrieve(X)
-    ((best, share_of),) = _answers(model, found, k)
+    retrieved = model.retrieve(X)
+    ((best, share_of),) = _answers(model, retrieved, k)
     known = _Words(stored, text, X, words)
     described: dict[int, Voter] = {}
     given = []
@@ -109,17 +109,17 @@ def reasons(
             if point not in described:
                 described[point] = _voter(stored, point, share_of[point], known)
         score = score if calibration is None else float(calibration(np.array(score)))
-        source = VOTES if own else _source(model, found, label)
+        source = VOTES if own else _source(model, retrieved, label)
         voted = [described[point] for point in own]
         given.append(Reason(names[label], score, share, voted, known.contributions(label), source))
     return given
 
 
-def _answers(model: Any, found: Retrieved, k: int) -> list[tuple[Best, dict[int, float]]]:
+def _answers(model: Any, retrieved: Retrieved, k: int) -> list[tuple[Best, dict[int, float]]]:
     """Return for each row its k best labels, and every voter's row number with its share, the strongest first."""
-    labels, scores = model.rank(found, k)
-    voters, weights = model.voters(found)
-    shares = model.shares(found, labels) if is_refined(model) else scores
+    labels, scores = model.rank(retrieved, k)
+    voters, weights = model.voters(retrieved)
+    shares = model.shares(retrieved, labels) if is_refined(model) else scores
     all_answers = []
     for row in range(len(labels)):
         share_of: dict[int, float] = {}
@@ -132,9 +132,9 @@ def _answers(model: Any, found: Retrieved, k: int) -> list[tuple[Best, dict[int,
     return all_answers
 
 
-def _source(model: Any, found: Retrieved, label: int) -> str:
+def _source(model: Any, retrieved: Retrieved, label: int) -> str:
     """Return what brings up a label that nobody voted for."""
-    return MEAN if is_refined(model) and label in model.candidates(found)[0] else FREQUENCY
+    return MEAN if is_refined(model) and label in model.candidates(retrieved)[0] else FREQUENCY
 
 
 def _voter(stored: StoredModel, point: int, share: float, known: _Words) -> Voter:

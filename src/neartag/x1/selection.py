@@ -111,11 +111,11 @@ def retrieve_held_out(model: X1Model, X: Rows, held: np.ndarray, threads: int) -
     return Retrieved(rows, weigh_voters(lists, vote_settings, count), feature_voters, threads)
 
 
-def answer_held_out(model: X1Model, held: np.ndarray, found: Retrieved, k: int) -> HeldOut:
+def answer_held_out(model: X1Model, held: np.ndarray, retrieved: Retrieved, k: int) -> HeldOut:
     """Return the k best labels of the held-out points by these votes, −1 where nobody votes."""
     most = min(k, model.n_labels)
     labels, scores = np.full((len(held), k), -1, np.int32), np.zeros((len(held), k))
-    best = vote(model.label_arrays, model.voters(found), model.frequency, most, found.threads)
+    best = vote(model.label_arrays, model.voters(retrieved), model.frequency, most, retrieved.threads)
     labels[:, :most], scores[:, :most] = best
     return HeldOut(held, labels, np.minimum(scores, 1.0))
 

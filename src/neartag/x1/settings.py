@@ -125,16 +125,16 @@ class X1Settings:
 
 def _places() -> dict[str, tuple[str | None, str]]:
     """Return where each flat parameter stands: its group, None where it has none, and its field."""
-    found: dict[str, tuple[str | None, str]] = {}
+    places: dict[str, tuple[str | None, str]] = {}
     for each in fields(X1Settings):
         if "parameter" in each.metadata:
-            found[each.metadata["parameter"]] = None, each.name
+            places[each.metadata["parameter"]] = None, each.name
         else:
-            found |= {
+            places |= {
                 inner.metadata["parameter"]: (each.name, inner.name)
                 for inner in fields(getattr(X1Settings(), each.name))
             }
-    return found
+    return places
 
 
 _PLACES = _places()
@@ -153,11 +153,11 @@ def _fill_group(kind: type, given: Mapping[str, Any]) -> Any:
 
 
 def _flatten(group: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for each in fields(group):
         value = getattr(group, each.name)
         if is_dataclass(value):
-            found |= _flatten(value)
+            flat |= _flatten(value)
         else:
-            found[each.metadata["parameter"]] = value
-    return found
+            flat[each.metadata["parameter"]] = value
+    return flat

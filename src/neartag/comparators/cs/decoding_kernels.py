@@ -154,7 +154,7 @@ def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, 
     width, most = products.shape[1], out_ids.shape[1]
     left = np.empty(width, np.float32)
     fresh, sizes = np.empty(2 * most, np.int32), np.empty(2 * most, np.float32)
-    merged, found = np.empty(3 * most, np.int32), np.empty(3 * most)
+    merged, solution = np.empty(3 * most, np.int32), np.empty(3 * most)
     factor, halfway = np.zeros((3 * most, 3 * most)), np.empty(3 * most)
     by_size = np.empty(3 * most, np.float32)
     support, coefficients = np.empty(most, np.int32), np.empty(most)
@@ -175,16 +175,16 @@ def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, 
                 joined += _extend(row, gram, merged, joined, support[s], factor, halfway)
             for s in range(_largest_places(left, 2 * most, fresh, sizes)):
                 joined += _extend(row, gram, merged, joined, fresh[s], factor, halfway)
-            _solve_back(factor, halfway, joined, found)
+            _solve_back(factor, halfway, joined, solution)
             for s in range(joined):
-                by_size[s] = found[s]
+                by_size[s] = solution[s]
             nothing = _MIN_COEFFICIENT_SHARE * _largest_size(by_size[:joined])
             for s in range(joined):
                 if abs(by_size[s]) <= nothing:
                     by_size[s] = 0.0
             kept = _largest_places(by_size[:joined], most, fresh, sizes)
             for s in range(kept):
-                trial[s], weights[s] = merged[fresh[s]], found[fresh[s]]
+                trial[s], weights[s] = merged[fresh[s]], solution[fresh[s]]
             reached = _cost(row, gram, trial, weights, kept)
             if reached >= cost - fall:
                 break

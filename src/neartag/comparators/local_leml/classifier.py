@@ -107,18 +107,18 @@ def _read_cluster(info: FitInfo, arrays: Arrays, part: str, c: int) -> LocalFact
 
 
 def _read_matrix(arrays: Arrays, part: str, name: str) -> np.ndarray:
-    found = arrays[part][name]
-    require(isinstance(found, np.ndarray) and found.ndim == 2, f"{name} is no dense matrix")
-    return found
+    array = arrays[part][name]
+    require(isinstance(array, np.ndarray) and array.ndim == 2, f"{name} is no dense matrix")
+    return array
 
 
 def _read_columns(arrays: Arrays, part: str, name: str, bound: int) -> np.ndarray:
     """Return column numbers that rise and stay below the bound."""
-    found = arrays[part][name]
-    require(isinstance(found, np.ndarray) and found.ndim == 1 and found.dtype == np.int32, f"{name} are no numbers")
-    rising = are_within(found, bound) and bool((np.diff(found.astype(np.int64)) > 0).all())
+    array = arrays[part][name]
+    require(isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == np.int32, f"{name} are no numbers")
+    rising = are_within(array, bound) and bool((np.diff(array.astype(np.int64)) > 0).all())
     require(rising, f"{name} do not rise within {bound}")
-    return found
+    return array
 
 
 class LocalLEMLClassifier(Comparator):

@@ -37,7 +37,7 @@ def assign_labels(
 ) -> csr_matrix:
     """Return the labels of each part as CSR of ones (parts, labels)."""
     budget = labels_per_part(settings["labels_per_partition"], Y.shape[1])
-    found: list[np.ndarray] = [np.empty(0, np.int32)] * parts.n_clusters
+    by_part: list[np.ndarray] = [np.empty(0, np.int32)] * parts.n_clusters
     entropy: Any = np.random.SeedSequence(settings["random_state"]).entropy  # the seed, or a fresh one where it is None
 
     def assign_to_parts(start: int, stop: int) -> None:
@@ -51,13 +51,13 @@ def assign_labels(
                     members = np.sort(rng.choice(members, enough, replace=False))
                 ranked = rank_labels(rows[members], Y[members], scorer, candidates)
                 candidates = candidates[assign(ranked, budget, settings["at"])]
-            found[part] = candidates.astype(np.int32)
+            by_part[part] = candidates.astype(np.int32)
             progress.advance()
 
     with progress.start(parts.n_clusters, "parts"):
         run_pieces(assign_to_parts, parts.n_clusters, threads, min_size=1)
-    pointer = csr.pointer([len(labels) for labels in found])
-    labels = np.concatenate(found)
+    pointer = csr.pointer([len(labels) for labels in by_part])
+    labels = np.concatenate(by_part)
     return csr_matrix((np.ones(len(labels), np.float32), labels, pointer), shape=(parts.n_clusters, Y.shape[1]))
 
 
