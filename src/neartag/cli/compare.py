@@ -83,6 +83,8 @@ def compare(
     source, target = train or data, test or data
     if source is None or target is None:
         raise ParameterError("name the data: a folder with parts, a data set, or --train FILE --test FILE")
+    if test is not None and Path(source).is_file() and Path(test).is_file() and Path(test).samefile(source):
+        raise ParameterError(f"--test {test} is the same file as the one to learn from: name another")
     numbers = read_cuts(cuts)
     shared = {**read_settings({"random_state": random_state, "max_memory": max_memory}), "n_jobs": jobs}
 
