@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from neartag.core.estimator import LabelClassifier, choose_progress, describe_parameters
+from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.linalg.rows import as_rows, normalise
@@ -24,6 +25,8 @@ from neartag.x1.training import fit_model
 
 # What a parameter that has another name now is in the constructor, unless it is set.
 DEPRECATED = "deprecated"
+# What every prediction checks: of the whole table, which is four times as long, only these are looked up.
+_PREDICTION_PARAMETERS = tuple(each for each in parameters.PARAMETERS if each.name in METHOD.prediction)
 
 
 class X1Classifier(LabelClassifier):
@@ -201,7 +204,8 @@ class X1Classifier(LabelClassifier):
     def _current_model(self) -> X1Model:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
-        changes = parameters.check_settings({name: getattr(self, name) for name in METHOD.prediction})
+        given = {each.name: getattr(self, each.name) for each in _PREDICTION_PARAMETERS}
+        changes = check_settings(given, _PREDICTION_PARAMETERS, METHOD.name)
         # "auto" was settled in training.
         return self.model_.with_settings({name: value for name, value in changes.items() if value != "auto"})
 
