@@ -546,7 +546,9 @@ class TestParts:
     def test_tables_are_drawn_on_a_terminal(self, capsys, monkeypatch):
         from rich.console import Console
 
-        monkeypatch.setattr(output, "terminal", lambda: Console(width=60, force_terminal=True, color_system="standard"))
+        monkeypatch.setattr(
+            output, "find_terminal", lambda: Console(width=60, force_terminal=True, color_system="standard")
+        )
         output.show_table(["name", "n"], [["[red]a", "10"], ["b", "5"]], title="T", strong=1)
         output.show_pairs([("key", "[value]")])
         shown = capsys.readouterr().out
@@ -564,7 +566,9 @@ class TestParts:
         from rich.console import Console
 
         if on_terminal:
-            monkeypatch.setattr(output, "terminal", lambda: Console(width=400, force_terminal=True, color_system=None))
+            monkeypatch.setattr(
+                output, "find_terminal", lambda: Console(width=400, force_terminal=True, color_system=None)
+            )
         driving = self.DRIVING
         output.show_table(["tag", driving], [[driving, "@"]], title=driving, words=(0, 1))
         output.show_pairs([(driving, "x"), ("key", driving)])
@@ -594,4 +598,4 @@ class TestParts:
     def test_cost_is_measured(self):
         cost = usage.Usage()
         sum(range(10**6))
-        assert cost.measured()["cpu_seconds"] > 0
+        assert cost.measure()["cpu_seconds"] > 0

@@ -64,7 +64,7 @@ def evaluate(
             counts = LabelCounts.of(load_points(train, "train", stored, reading)[1])
     usage = Usage()
     batches = [labels for labels, _ in predict_batches(stored.model, X, max(CUTS), jobs, progress)]
-    seconds = usage.measured()["seconds"]
+    seconds = usage.measure()["seconds"]
     labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
     scores = report_metrics(labels, Y, counts, CUTS, a=propensity_a, b=propensity_b)
     report = {"points": X.shape[0], "seconds": seconds, **scores}

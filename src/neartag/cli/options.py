@@ -70,7 +70,7 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command, eval_str=True)
 
     class WithMethods(MethodCommand):
-        def extended(self, method: Method) -> Callable[..., None]:
+        def extend(self, method: Method) -> Callable[..., None]:
             def run(**given: Any) -> None:
                 command(**given)
 
@@ -90,12 +90,12 @@ class MethodCommand(TyperCommand):
         elsewhere = name is not None and name not in registry.METHODS.builtin()
         if name is not None and elsewhere and name in registry.METHODS.names():
             app = typer.Typer(add_completion=False)
-            app.command()(self.extended(registry.get(name)))
+            app.command()(self.extend(registry.get(name)))
             whole = typer.main.get_command(app)
             self.params, self.callback = whole.params, whole.callback
         return super().parse_args(ctx, args)
 
-    def extended(self, method: Method) -> Callable[..., None]:
+    def extend(self, method: Method) -> Callable[..., None]:
         """Return the command's function with the options of one more method."""
         raise NotImplementedError
 

@@ -105,7 +105,7 @@ def _open_output(target: str | None) -> Iterator[IO[bytes]]:
         with open(target, "wb") as stream:  # a device or a pipe: it must not be replaced by a file
             yield stream
     else:
-        from neartag.data.files import replacing
+        from neartag.data.files import open_to_replace
 
-        with replacing(target) as stream:
+        with open_to_replace(target) as stream:
             yield stream

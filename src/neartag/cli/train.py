@@ -120,7 +120,7 @@ def train(
         corpus = Corpus(dataset.X, dataset.Y, dataset.label_names, dataset.point_names, texts)
         wish = None if calibration == "none" else calibration
         stored = fit_bundle(corpus, classifier, fitted, calibration=wish, progress=progress)
-    cost = usage.measured()
+    cost = usage.measure()
     with progress.start(None, f"saving {model}"):
         check_target(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
         save_bundle(stored, model)
@@ -132,7 +132,7 @@ def train(
             "features": dataset.n_features,
             "labels": dataset.n_labels,
             **cost,
-            "peak_rss_bytes": usage.measured()["peak_rss_bytes"],  # again: saving may have needed more than training
+            "peak_rss_bytes": usage.measure()["peak_rss_bytes"],  # again: saving may have needed more than training
             **reading.skipped,
             "mapped_bytes": count_mapped_bytes(dataset),
             "model_bytes": disk_bytes(Path(model)),

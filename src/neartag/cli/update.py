@@ -134,7 +134,7 @@ def _report(as_json: bool, report: dict[str, Any]) -> None:
         if isinstance(value, int):
             text = f"{value:,}"
         else:
-            text = ", ".join(map(output.visible, value[:MAX_SHOWN_LABELS])) or "none"
+            text = ", ".join(map(output.escape_controls, value[:MAX_SHOWN_LABELS])) or "none"
             if len(value) > MAX_SHOWN_LABELS:
                 text += f" and {len(value) - MAX_SHOWN_LABELS} more"
         pairs.append((name.replace("_", " "), text))

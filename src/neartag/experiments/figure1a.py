@@ -49,7 +49,7 @@ class Approximation(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell for the SVDs of each data set and one for X1."""
-        sets = [*datasets.small(plan.data), *datasets.large(plan.data)][: 1 if plan.quick else None]
+        sets = [*datasets.choose_small(plan.data), *datasets.choose_large(plan.data)][: 1 if plan.quick else None]
         wanted = ("svd", "x1") if plan.wants("x1") else ("svd",)
         return [plan.cell(self.name, data, method) for data in sets for method in wanted]
 

@@ -150,8 +150,8 @@ class Learner:
                 rows = np.flatnonzero(routes[:, probe] == number)
                 if len(rows):
                     block = X if len(rows) == m else X[rows]
-                    found = cluster.find(block, distance, count, threads, exact=exact)
-                    ids[rows, probe], near[rows, probe], lengths[rows, probe, 0] = found
+                    neighbours = cluster.find(block, distance, count, threads, exact=exact)
+                    ids[rows, probe], near[rows, probe], lengths[rows, probe, 0] = neighbours
         if probes == 1:
             return ids[:, 0], near[:, 0]
         reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
@@ -162,11 +162,11 @@ class Learner:
 
     def _find_one(self, row: SingleRow, numbers: np.ndarray, distance: str, count: int, exact: bool) -> Neighbours:
         """Return the same for one row, whose nearest clusters are given, without the machinery of a batch."""
-        found = [self.clusters[number].find(row, distance, count, 1, exact=exact) for number in numbers]
-        if len(found) == 1:
-            return found[0][:2]
-        ids, near = np.hstack([each[0] for each in found]), np.hstack([each[1] for each in found])
-        reach = np.hstack([each[1] * (each[2] or 1) for each in found]).astype(np.float32, copy=False)
+        by_cluster = [self.clusters[number].find(row, distance, count, 1, exact=exact) for number in numbers]
+        if len(by_cluster) == 1:
+            return by_cluster[0][:2]
+        ids, near = np.hstack([each[0] for each in by_cluster]), np.hstack([each[1] for each in by_cluster])
+        reach = np.hstack([each[1] * (each[2] or 1) for each in by_cluster]).astype(np.float32, copy=False)
         order, best = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
         topk_kernels.row_top(reach, 0, order, best, 0, 1)
         return ids[:, order[0]], near[:, order[0]]

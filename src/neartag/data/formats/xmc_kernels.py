@@ -27,13 +27,13 @@ _LOWER_E, _UPPER_E = b"eE"
 _POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(65)])
 # The product or quotient of three rounded numbers, and digits cut after the nineteenth: below 4 units of 2**-53.
 _MARGIN = 2.0**-50
-_LARGEST_WHOLE = 10**15  # ids and exponents stop growing here: larger ones are out of range, and int64 could overflow
+_MAX_WHOLE = 10**15  # ids and exponents stop growing here: larger ones are out of range, and int64 could overflow
 
 # The most bytes that a pair (a space, 10 digits, a colon, 16 of a number) and a label (a comma, 10 digits) take.
 PAIR_BYTES, LABEL_BYTES = 28, 11
 _MAX_DIGITS = 9  # always enough for a float32
 # Numbers from 0.0001 to below 10^9 are written without an exponent.
-_SMALLEST_POINT, _LARGEST_POINT = -3, 9
+_MIN_POINT, _MAX_POINT = -3, 9
 
 _PARSE = types.UniTuple(COUNT, 5)(
     read(types.uint8), COUNT, COUNT, COUNT, COUNT[::1], ID[::1], COUNT[::1], ID[::1], FLOAT[::1], COUNT[:, ::1]
@@ -70,7 +70,7 @@ def _parse_whole(buffer, position):
     """Return the whole number at a position, -1 if there is none, and where it ends."""
     start, number = position, 0
     while position < buffer.size and _ZERO <= buffer[position] <= _NINE:
-        if number < _LARGEST_WHOLE:
+        if number < _MAX_WHOLE:
             number = number * 10 + (buffer[position] - _ZERO)
         position += 1
     return (number if position > start else -1), position
@@ -237,15 +237,15 @@ def _write_value(out, position, value):
     end = _write_whole(out, position, mantissa)
     digits = end - position
     point = digits + exponent  # how many digits stand before the decimal point
-    if exponent >= 0 and point <= _LARGEST_POINT:
+    if exponent >= 0 and point <= _MAX_POINT:
         out[end : end + exponent] = _ZERO
         return end + exponent
-    if 0 < point <= _LARGEST_POINT:
+    if 0 < point <= _MAX_POINT:
         for place in range(end, position + point, -1):
             out[place] = out[place - 1]
         out[position + point] = _POINT
         return end + 1
-    if _SMALLEST_POINT <= point <= 0:
+    if _MIN_POINT <= point <= 0:
         lead = 2 - point  # "0." and the zeros after it
         for place in range(end - 1, position - 1, -1):
             out[place + lead] = out[place]

@@ -72,7 +72,7 @@ class Theory(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per data set, way to learn A, and draw."""
-        data = datasets.small(plan.data)[: 1 if plan.quick else None]
+        data = datasets.choose_small(plan.data)[: 1 if plan.quick else None]
         wanted = [method for method in METHODS if plan.wants(method)]
         return [
             plan.cell(self.name, name, method, seed)
