@@ -131,6 +131,16 @@ def test_warming_up_compiles_every_kernel_that_python_calls(monkeypatch):
     assert len(set(asked)) == len(asked) > 90
 
 
+def test_the_command_tells_how_many(monkeypatch):
+    from cli_helpers import succeed
+
+    from neartag.core import warm_up
+
+    monkeypatch.setattr(warm_up, "warm_up", lambda jobs, report: report(1, 1) or 7)
+    assert succeed("warm-up").startswith("7 kernels are compiled and kept")
+    assert '"kernels": 7' in succeed("warm-up", "--json")
+
+
 def test_what_is_kept_is_deleted(tmp_path, monkeypatch):
     from neartag.core import warm_up
 

@@ -28,7 +28,7 @@ def warm_up(
     progress = output.progress(quiet)
     with progress.start(len(kernels.kernel_modules()), "compiling kernels") as task:
         count = kernels.warm_up(resolve_jobs(jobs), lambda done, of: task.advance(1))
-    seconds = usage.measured()["seconds"]
+    seconds = usage.measure()["seconds"]
     if as_json:
         output.show_json({"kernels": count, "seconds": seconds})
     elif not quiet:
