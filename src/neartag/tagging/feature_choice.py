@@ -157,7 +157,7 @@ class _Trial:
 
     def is_clearly_better(self, richer: str, simpler: str, min_gain: float) -> bool:
         """Return whether a richer kind is better than a simpler one by a gain that is hardly chance."""
-        gains = self._precision_of(richer) - self._precision_of(simpler)
+        gains = -self._precision_of(simpler) + self._precision_of(richer)
         return gains.mean() >= max(min_gain, gains.std() / np.sqrt(len(gains)))
 
     def _precision_of(self, kind: str) -> np.ndarray:
