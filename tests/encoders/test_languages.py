@@ -101,7 +101,7 @@ def test_the_state_has_the_language_and_its_stop_words(packages):
 
 def test_a_reason_shows_the_words_of_the_text(packages):
     tagger = TextTagger(TfidfFeatures(language="en"), X1Classifier(embedding_dim=2, vote_neighbours=2, n_jobs=1))
-    tagger.fit(TEXTS[:3] + ["baking breads", "a baked bread"], [["pets"]] * 3 + [["food"]] * 2)
+    tagger.fit([*TEXTS[:3], "baking breads", "a baked bread"], [["pets"]] * 3 + [["food"]] * 2)
     (reason,) = tagger.explain("who bakes bread?", 1)
     assert reason.label == "food"
     assert {word.word for voter in reason.voters for word in voter.words} == {"bakes", "bread"}

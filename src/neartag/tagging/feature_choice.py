@@ -1,8 +1,8 @@
 """Text features chosen by themselves: a trial of the kinds on some of the documents tells which are worth their cost.
 
-The refined X1 learns from a sample of the documents with each kind, and is tested on others. Words come first; runs of
-characters, then word pairs, are added only where the gain is clear. How many documents the trial may use follows from
-counted entries and not from a clock, so that the same documents give the same model.
+The refined X1 learns from a sample of the documents with each kind, and is tested on others. Words alone are left only
+where the gain is clear. How many documents the trial may use follows from counted entries and not from a clock, so that
+the same documents give the same model.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import DataError
 from neartag.data.documents import Document
 from neartag.encoders.base import read_items
-from neartag.encoders.feature_kinds import ALL, CHARACTERS, PAIRS, WORDS, AutoFeatures, FeatureChoice, kind_parameters
+from neartag.encoders.feature_kinds import (
+    ALL,
+    CHARACTERS,
+    KINDS,
+    PAIRS,
+    WORDS,
+    AutoFeatures,
+    FeatureChoice,
+    kind_parameters,
+)
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.tagging.corpus import Corpus, DocumentCollector, build_corpus
 
 KS = (1, 3, 5)
-WITH_PAIRS = {WORDS: PAIRS, CHARACTERS: ALL}
 
 
 class TrialLimits(NamedTuple):
@@ -103,19 +111,28 @@ def choose_features(
     if not Y[learned].nnz:
         return FeatureChoice(WORDS)
     trial = _Trial(texts, Y, learned, tested, given, n_jobs)
-    kind = WORDS
-    for richer in (CHARACTERS, PAIRS):
-        richer = WITH_PAIRS[kind] if richer == PAIRS else richer
-        if trial.is_clearly_better(richer, kind, limits.min_gain):
-            kind = richer
+    kind = _choose(trial, limits.min_gain)
     used = sum(entries[tried] for tried in trial.precision) * n_sampled
     return FeatureChoice(
         kind,
-        {tried: round(float(each.mean()), 4) for tried, each in trial.precision.items()},
+        {tried: round(float(trial.precision[tried].mean()), 4) for tried in KINDS if tried in trial.precision},
         len(learned),
         len(tested),
         round(used / (entries[ALL] * len(texts)), 4),
     )
+
+
+def _choose(trial: _Trial, min_gain: float) -> str:
+    """Return the kind to take.
+
+    Beside runs of characters, word pairs cost little, and gain with the number of documents: on 6,000 documents of
+    yso-finna-en-100k they lost 0.2 points, on 96,000 they won 0.8. So they are left out only where they clearly do
+    harm. Without runs they get too much weight on most texts.
+    """
+    rich = CHARACTERS if trial.is_clearly_better(CHARACTERS, ALL, min_gain) else ALL
+    if trial.is_clearly_better(rich, WORDS, min_gain):
+        return rich
+    return PAIRS if trial.is_clearly_better(PAIRS, WORDS, min_gain) else WORDS
 
 
 def _plan(
@@ -132,8 +149,7 @@ def _plan(
         except DataError:  # no word in any of them
             return 0, {}
         entries[kind] = X.nnz / len(probe)
-    tried = entries[WORDS] + entries[CHARACTERS] + entries[ALL]  # at most
-    allowed = int(limits.work_share * len(texts) * entries[ALL] / tried)
+    allowed = int(limits.work_share * len(texts) * entries[ALL] / sum(entries.values()))
     return min(len(texts), limits.max_documents, max(limits.always_allowed, allowed)), entries
 
 
@@ -155,9 +171,9 @@ class _Trial:
         self._given, self._n_jobs = given, n_jobs
         self.precision: dict[str, np.ndarray] = {}  # by kind, (n_tested,)
 
-    def is_clearly_better(self, richer: str, simpler: str, min_gain: float) -> bool:
-        """Return whether a richer kind is better than a simpler one by a gain that is hardly chance."""
-        gains = -self._precision_of(simpler) + self._precision_of(richer)
+    def is_clearly_better(self, kind: str, other: str, min_gain: float) -> bool:
+        """Return whether a kind is better than another by a gain that is hardly chance."""
+        gains = self._precision_of(kind) - self._precision_of(other)
         return gains.mean() >= max(min_gain, gains.std() / np.sqrt(len(gains)))
 
     def _precision_of(self, kind: str) -> np.ndarray:
