@@ -40,6 +40,7 @@ def load_training(
     *,
     keep_texts: bool = False,
     n_jobs: int | None = -1,
+    progress: Any = False,
 ) -> Training:
     """Return the points to train on; of a data set, its train part.
 
@@ -58,7 +59,7 @@ def load_training(
 
         if encoder is None:
             encoder = ENCODERS.get(DEFAULTS[(reading or Reading()).part])()
-        corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, n_jobs=n_jobs)
+        corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, n_jobs=n_jobs, progress=progress)
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
     return Training(rows, encoder, corpus.texts)
 

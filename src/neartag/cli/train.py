@@ -126,7 +126,9 @@ def train(
         memory = settings.get("max_memory")
         room = None if memory is None else parse_bytes(memory)
         keep = chosen.explains and keep_texts
-        dataset, fitted, texts = load_training(data, room, reading, to_fit, keep_texts=keep, n_jobs=classifier.n_jobs)
+        dataset, fitted, texts = load_training(
+            data, room, reading, to_fit, keep_texts=keep, n_jobs=classifier.n_jobs, progress=progress
+        )
     if encoder is not None and fitted is None:
         raise ParameterError(f"--encoder {encoder}: {data} holds rows of features, which need no encoder")
     choice = getattr(fitted, "choice_", None)

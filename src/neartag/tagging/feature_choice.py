@@ -16,6 +16,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
+from neartag.core.estimator import choose_progress
+from neartag.core.progress import Progress
 from neartag.data.documents import Document
 from neartag.encoders.base import read_items
 from neartag.encoders.feature_kinds import (
@@ -50,7 +52,12 @@ LIMITS = TrialLimits()
 
 
 def fit_corpus(
-    documents: Iterable[Document], encoder: Any, *, keep_texts: bool = True, n_jobs: int | None = -1
+    documents: Iterable[Document],
+    encoder: Any,
+    *,
+    keep_texts: bool = True,
+    n_jobs: int | None = -1,
+    progress: Progress | bool = False,
 ) -> tuple[Corpus, Any]:
     """Return the documents as a corpus, and the encoder that was fitted to them, chosen here if it is AutoFeatures.
 
@@ -66,9 +73,12 @@ def fit_corpus(
         raise DataError("there is no document to learn from")
     Y, names = collector.label_rows()
     ids = collector.unique_ids()
-    choice = choose_features(texts, Y, encoder.parameters, n_jobs=n_jobs)
+    shown = choose_progress(progress)
+    with shown.start(None, "choosing features"):
+        choice = choose_features(texts, Y, encoder.parameters, n_jobs=n_jobs)
     chosen = make_features(choice.kind, encoder.parameters)
-    X = chosen.fit_transform(texts)
+    with shown.start(None, "encoding texts"):
+        X = chosen.fit_transform(texts)
     chosen.choice_ = choice
     return Corpus(X, Y, names, ids, texts if keep_texts else None), chosen
 

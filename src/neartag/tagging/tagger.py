@@ -357,7 +357,7 @@ class TextTagger:
         if classifier is None:
             classifier = X1Classifier() if self._refine is None else X1Classifier(refine=self._refine)
         n_jobs = getattr(classifier, "n_jobs", -1)
-        corpus, encoder = fit_corpus(documents, encoder, keep_texts=self._keep_texts, n_jobs=n_jobs)
+        corpus, encoder = fit_corpus(documents, encoder, keep_texts=self._keep_texts, n_jobs=n_jobs, progress=progress)
         self._take(fit_bundle(corpus, classifier, encoder, calibration=kind, progress=progress))
         return self
 
