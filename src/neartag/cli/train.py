@@ -129,8 +129,10 @@ def train(
         dataset, fitted, texts = load_training(
             data, room, reading, to_fit, keep_texts=keep, n_jobs=classifier.n_jobs, progress=progress
         )
-    if encoder is not None and fitted is None:
-        raise ParameterError(f"--encoder {encoder}: {data} holds rows of features, which need no encoder")
+    if fitted is None:
+        for option, value in (("encoder", encoder), ("features", features), ("language", language)):
+            if value is not None:
+                raise ParameterError(f"--{option} {value}: {data} holds rows of features, which need no encoder")
     choice = getattr(fitted, "choice_", None)
     if not quiet:
         reading.warn_skipped()
