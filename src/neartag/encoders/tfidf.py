@@ -32,15 +32,14 @@ from neartag.encoders.terms import (
     spans_of,
     words_of,
 )
-from neartag.encoders.tfidf_parameters import all_words, as_count, as_python_number, check_parameters
+from neartag.encoders.tfidf_parameters import all_words, as_count, check_parameters
+from neartag.encoders.tfidf_state import check_learned, read_choice, read_parameters, to_settings
 from neartag.encoders.word_parts import WordPart, word_parts
 from neartag.linalg import csr
 
 __all__ = ["CHARACTER_MARK", "ENCODER", "Text", "TfidfFeatures"]
 
-SETTINGS = ("word_pairs", "sublinear", "min_df", "max_df", "stop_words", "char_ngrams")
 N_TEXTS_FOR_STOP_WORDS = 5000  # the first so many texts tell which stop words of a language are frequent
-MAX_IDF = 100.0  # far above 1 + log of any number of texts
 
 
 class TfidfFeatures:
@@ -208,51 +207,20 @@ class TfidfFeatures:
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what `from_state` needs: settings that JSON can hold, and arrays by name."""
         self._check_fitted()
-        settings: dict[str, Any] = {
-            "word_pairs": bool(self.word_pairs),
-            "sublinear": bool(self.sublinear),
-            "min_df": as_python_number(self.min_df),
-            "max_df": as_python_number(self.max_df),
-            "stop_words": None if self.stop_words is None else sorted(self.stop_words),
-            "char_ngrams": None if self.char_ngrams is None else [int(bound) for bound in self.char_ngrams],
-            "hashing": None if self.hashing is None else int(self.hashing),
-            "feature_names": self.feature_names_,
-        }
-        if self.language is not None:
-            settings["language"] = language_code(self.language)
-            settings["language_stop_words"] = self.language_stop_words_
-        if self.choice_ is not None:
-            settings["choice"] = self.choice_.to_json()
-        return settings, {"idf": self.idf_}
+        return to_settings(self), {"idf": self.idf_}
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> TfidfFeatures:
         """Return the fitted features of a state that `to_state` returned; ModelError where it cannot be one."""
         try:
-            # States written before there was hashing, or a language, do not have it.
-            features = cls(
-                **{name: settings[name] for name in SETTINGS},
-                hashing=settings.get("hashing"),
-                language=settings.get("language"),
-            )
+            features = cls(**read_parameters(settings))
             features._prepare()
-            if features.language is not None:
-                features._leave_out(settings["language_stop_words"])
-            if settings.get("choice") is not None:
-                features.choice_ = FeatureChoice.from_json(settings["choice"])
+            features._leave_out(settings["language_stop_words"] if features.language is not None else [])
+            features.choice_ = read_choice(settings)
             names, idf = settings["feature_names"], np.asarray(arrays["idf"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"the text features' state cannot be read: {error!r}") from error
-        hashed = features.hashing is not None
-        if not (names is None if hashed else isinstance(names, list) and all_words(names)):
-            raise ModelError(f"the text features' state has names {names!r:.60}: must be a list, or null with hashing")
-        count = features.hashing if features.hashing is not None else len(names)
-        if idf.shape != (count,) or idf.dtype.kind != "f":
-            raise ModelError(f"the text features' state has {count} columns but {idf.dtype} idf of shape {idf.shape}")
-        if not np.all((idf >= 1) & (idf <= MAX_IDF) | (idf == 0) & hashed):
-            raise ModelError("the text features' state has idf that no texts can give")
-        if not hashed and len(set(names)) < count:
-            raise ModelError("the text features' state has a name twice")
+        check_learned(features.hashing, names, idf)
         features._set_learned(names, np.asarray(idf, dtype=np.float64))
         return features
 
