@@ -244,7 +244,6 @@ def test_threads_add_and_tag_at_once(folder):
     assert len(live.tagger) == len(TextTagger.load(folder)) == 624
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_killed_while_adding_nothing_is_half(folder, corpus):
     program = f"""
