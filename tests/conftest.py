@@ -17,6 +17,7 @@ gc.disable()  # until all tests are collected: so far everything is there to sta
 
 
 SLOW = Path(__file__).parent / "slow.txt"  # functions, classes and files; scripts/mark_slow.py writes it
+UNUSED = pytest.StashKey[list[str]]()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by marks
@@ -30,18 +31,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if names & lines:
             item.add_marker("slow")
             used |= names & lines
-    _refuse_lines_without_a_test(config, lines - used, {item.nodeid.split("::")[0] for item in items})
+    config.stash[UNUSED] = _lines_without_a_test(config, lines - used, {item.nodeid.split("::")[0] for item in items})
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
-def _refuse_lines_without_a_test(config: pytest.Config, unused: set[str], collected: set[str]) -> None:
-    """Raise UsageError for lines of slow.txt that name no test, as far as whole files are collected."""
+def _lines_without_a_test(config: pytest.Config, unused: set[str], collected: set[str]) -> list[str]:
+    """Return the lines of slow.txt that name no test, as far as whole files are collected."""
     if config.getoption("lf", False) or any("::" in argument for argument in config.args):
-        return
+        return []
     files = {line: line.split("::")[0] for line in unused}
-    wrong = [line for line in unused if files[line] in collected or not (config.rootpath / files[line]).exists()]
-    if wrong:
-        raise pytest.UsageError(f"{SLOW.name} names what is no test: {', '.join(sorted(wrong))}")
+    return sorted(line for line in unused if files[line] in collected or not (config.rootpath / files[line]).exists())
+
+
+@pytest.fixture(scope="session")
+def unused_slow_lines(pytestconfig: pytest.Config) -> list[str]:
+    """Return the lines of slow.txt that name no test."""
+    return pytestconfig.stash[UNUSED]
 
 
 def pytest_collection_finish() -> None:
