@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction clean
 
 demo: $(VENV)/.installed
+	@echo "the first run compiles the kernels that it needs: about half a minute, once"
 	$(BIN)/neartag demo
 
 # Two processes; the one that is ready first takes tests from the other. Byte code is kept even where the environment
@@ -60,8 +61,8 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	@echo "setting up neartag in $(VENV) with pip: about two minutes, once, and silent"
-	$(BIN)/python -m pip install --quiet --editable ".[serve]"
+	@echo "setting up neartag in $(VENV) with pip: about two minutes, once"
+	$(BIN)/python -m pip install --disable-pip-version-check --editable ".[serve]"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed

@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> None:
         model = X1Classifier(refine=True).fit(train.X, train.Y).model_
         rows = test.X[:: max(1, test.X.shape[0] // ASKED)]
         count = model.n_neighbours  # of the first learner
-        exact = model.adjusted({"vote_search": "exact"})
+        exact = model.with_settings({"vote_search": "exact"})
         whole, cells = (each.retrieve(rows).embedding_voters[0][:, :count] for each in (exact, model))
         print(f"{name}: {100 * shared(whole, cells):.1f}% of the {count} nearest", flush=True)
 

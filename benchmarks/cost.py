@@ -40,7 +40,7 @@ from neartag.x1 import kmeans as partition
 from neartag.x1 import label_graph as neighbours
 from neartag.x1 import regression as admm
 from neartag.x1 import svp
-from neartag.x1.learner import train_cluster
+from neartag.x1.cluster_training import train_cluster
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.schedule import cluster_bytes
 from neartag.x1.settings import SVPSettings, X1Settings
@@ -51,7 +51,7 @@ NAMES = ("eurlex4k-partial", "yso-finna-en-100k", SYNTHETIC)
 # All points are in one cluster, so that n alone differs. Partitions are measured apart, into so many clusters.
 PARTITIONS = {"yso-finna-en-100k": (16,), SYNTHETIC: (2, 29, 64)}
 SETTINGS = {SYNTHETIC: {"n_clusters": 1, "embedding_dim": 50}}
-VOTERS, MOST_QUERIES = 20, 10_000
+VOTERS, MAX_QUERIES = 20, 10_000
 LONG = 10.0  # seconds from which one run is enough
 # Bytes of a number, and of an entry of a sparse matrix: its column and its value.
 NUMBER, ENTRY = 4, 8
@@ -504,9 +504,9 @@ def load(name: str):
     if name == SYNTHETIC:
         made = synthetic.make(178_000, 162_000, 32_500, 42, 3.2)
         X = normalise(as_rows(made.X))
-        return X, made.Y, X[:MOST_QUERIES], settings_of(name, X)
+        return X, made.Y, X[:MAX_QUERIES], settings_of(name, X)
     train, test = registry.load(name, "train"), registry.load(name, "test")
-    queries = normalise(as_rows(test.X))[:MOST_QUERIES]
+    queries = normalise(as_rows(test.X))[:MAX_QUERIES]
     return normalise(as_rows(train.X)), train.Y, queries, settings_of(name, train.X)
 
 

@@ -53,7 +53,7 @@ def rung(name: str) -> dict:
     X, Y, X_test, Y_test = data.X[:n], data.Y[:n], data.X[n:], data.Y[n:]
     del data
     before = _memory("VmRSS")
-    fit_wall, fit_cpu, model = _fitted(X1Classifier(**ONE_LEARNER), X, Y)
+    fit_wall, fit_cpu, model = _time_fit(X1Classifier(**ONE_LEARNER), X, Y)
     peak = _memory("VmHWM")
     wall = time.perf_counter()
     found, _ = model.predict_topk(X_test, 5)
@@ -91,7 +91,7 @@ def growth() -> dict:
                 made = synthetic.make(n, round(0.91 * n), round(0.1826 * n), 42, 3.2)
                 X, Y = made.X, made.Y
             settings = {**FIXED, "n_clusters": n // CLUSTER_SIZE}
-            seconds[n] = statistics.median(_fitted(X1Classifier(**settings), X, Y)[0] for _ in range(3))
+            seconds[n] = statistics.median(_time_fit(X1Classifier(**settings), X, Y)[0] for _ in range(3))
         found[f"{kind}, clusters of {CLUSTER_SIZE:,}"] = _grown(seconds)
     return found
 
@@ -108,7 +108,7 @@ def refined() -> dict:
     seconds = {}
     for n in GROWTH_OF_TEXTS:
         part = np.sort(order[:n])
-        runs = (_fitted(X1Classifier(refine=True), data.X[part], data.Y[part])[0] for _ in range(3))
+        runs = (_time_fit(X1Classifier(refine=True), data.X[part], data.Y[part])[0] for _ in range(3))
         seconds[n] = statistics.median(runs)
     return {"rung": "refined", f"{TEXTS}, refined": _grown(seconds)}
 
@@ -139,12 +139,12 @@ def jobs() -> dict:
         times: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(3):
             for count in times:
-                times[count].append(_fitted(X1Classifier(**settings, n_jobs=count), data.X, data.Y)[0])
+                times[count].append(_time_fit(X1Classifier(**settings, n_jobs=count), data.X, data.Y)[0])
         ratios[name] = statistics.median(times[1]) / statistics.median(times[2])
     return {"rung": "jobs", "speed-up": ratios}
 
 
-def _fitted(classifier, X, Y):
+def _time_fit(classifier, X, Y):
     wall, cpu = time.perf_counter(), time.process_time()
     classifier.fit(X, Y)
     return time.perf_counter() - wall, time.process_time() - cpu, classifier

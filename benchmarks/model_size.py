@@ -24,9 +24,10 @@ from neartag.core.errors import DataError
 from neartag.linalg.rows import as_rows, normalise, select_columns
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
+from neartag.x1.embedding import embed
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
-from neartag.x1.regression import embed, truncate
+from neartag.x1.regression import truncate
 from neartag.x1.settings import X1Settings
 from neartag.x1.training import round_learner
 

@@ -15,8 +15,8 @@ from peer_settings import (
     BONSAI,
     KNN_NEIGHBOURS,
     KNN_NEIGHBOURS_ELSEWHERE,
-    LEAST_WEIGHT,
-    LONGEST_MINUTES,
+    MAX_MINUTES,
+    MIN_WEIGHT,
     SPARSE_ABOVE_LABELS,
     TRIED_FIRST,
     X1_FAST,
@@ -59,9 +59,9 @@ class OneVsRest(Method):
     module, package = "sklearn", "scikit-learn"
     notes = (
         "rows scaled to unit length before; its labels' weights in one matrix to predict, not scikit-learn's loop; "
-        f"above {SPARSE_ABOVE_LABELS:,} labels without weights below {LEAST_WEIGHT:g}"
+        f"above {SPARSE_ABOVE_LABELS:,} labels without weights below {MIN_WEIGHT:g}"
     )
-    sparse_above, at_once, longest_minutes = SPARSE_ABOVE_LABELS, AT_ONCE, LONGEST_MINUTES
+    sparse_above, at_once, longest_minutes = SPARSE_ABOVE_LABELS, AT_ONCE, MAX_MINUTES
 
     def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path | None) -> Any:
         return unit(X.astype(np.float64)), Y.tocsc()  # in the type it works in, else every label would convert X again
@@ -107,7 +107,7 @@ class OneVsRest(Method):
             solved = LinearSVC(C=1.0, random_state=0, **self.settings).fit(X, right)
             weights = solved.coef_[0]
             if Y.shape[1] > self.sparse_above:
-                weights = csr_matrix(np.where(np.abs(weights) < LEAST_WEIGHT, 0.0, weights))
+                weights = csr_matrix(np.where(np.abs(weights) < MIN_WEIGHT, 0.0, weights))
             return weights, float(solved.intercept_[0])
 
         # liblinear releases the GIL; processes would each hold the data, and their memory would go uncounted.

@@ -43,9 +43,9 @@ BONSAI = {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3}
 # One-vs-rest solves a problem a label. Above so many labels it keeps only weights of some size, and it solves a few of
 # them first: where all would take too long it is left out.
 SPARSE_ABOVE_LABELS = 10_000
-LEAST_WEIGHT = 1e-2
+MIN_WEIGHT = 1e-2
 TRIED_FIRST = 20  # labels
-LONGEST_MINUTES = 25
+MAX_MINUTES = 25
 AT_ONCE = 1000  # points whose scores for all labels are held in memory to predict them
 
 ONCE_ABOVE_LABELS = {

@@ -22,7 +22,7 @@ from neartag.linalg.rows import as_rows, normalise
 from neartag.metrics import evaluate
 from neartag.x1 import ensemble, kmeans
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.learner import MAX_SIZE_RATIO
+from neartag.x1.cluster_training import MAX_SIZE_RATIO
 
 HELD_OUT, SEED = 5000, 5
 ONE = {"n_learners": 1, "n_clusters": 1}

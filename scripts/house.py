@@ -40,7 +40,7 @@ import grimp
 import tomllib
 
 TEXT = "word3 word40 word41 word42"
-LONG, MOST_COMPLEX = 300, 12
+LONG, MAX_COMPLEXITY = 300, 12
 IDLE, SETTLED = 1.0, 0.5  # seconds to see work in the background, and to let a request end
 NOQA = re.compile(r"#\s*noqa", re.IGNORECASE)
 PATCH = re.compile(r"monkeypatch\.setattr\(")
@@ -232,14 +232,14 @@ def measure_imports(report: Report) -> None:
 def measure_complexity(report: Report) -> None:
     """Note the functions that ruff finds too complex, those that a comment excuses too."""
     beside = Path(sys.executable).parent / "ruff"
-    limit = f"lint.mccabe.max-complexity={MOST_COMPLEX}"
+    limit = f"lint.mccabe.max-complexity={MAX_COMPLEXITY}"
     command = [str(beside) if beside.exists() else "ruff", "check", "--select", "C901", "--config", limit]
     command += ["--isolated", "--no-cache", "--ignore-noqa", "--exit-zero", "--output-format", "json", str(PACKAGE)]
     found = []
     for each in json.loads(subprocess.run(command, capture_output=True, check=True).stdout):
         name, complexity = re.findall(r"`(.+)` is too complex \((\d+)", each["message"])[0]
         found.append(f"{Path(each['filename']).relative_to(PACKAGE)} {name} {complexity}")
-    report.note(f"functions of complexity above {MOST_COMPLEX}", sorted(found))
+    report.note(f"functions of complexity above {MAX_COMPLEXITY}", sorted(found))
 
 
 def count(pattern: re.Pattern[str], folder: str) -> int:

@@ -210,7 +210,7 @@ def test_one_vs_rest_is_scikit_learns_and_hardly_differs_without_small_weights(t
     order = np.argsort(-reference.decision_function(rows), axis=1)[:, :5]
     assert np.array_equal(found, np.flatnonzero(seen)[order])
     sparse_found, (sparse_weights, _) = one_vs_rest(methods, X, Y, toy, at_once=7, sparse_above=8)
-    small = np.abs(weights) < methods.LEAST_WEIGHT
+    small = np.abs(weights) < methods.MIN_WEIGHT
     assert np.array_equal(sparse_weights.toarray(), np.where(small, 0, weights))
     assert (sparse_found == found).mean() > 0.9
     with pytest.raises(RuntimeError, match="8 labels take about 0 minutes on 2 threads"):

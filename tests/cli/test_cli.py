@@ -111,8 +111,9 @@ class TestTrain:
 
     def test_a_model_is_replaced_only_if_asked(self, folder, tmp_path):
         succeed("train", folder / "train.txt", tmp_path / "m", *SMALL)
-        # Before the data are even looked at.
-        assert "--overwrite" in fail("train", tmp_path / "missing.txt", tmp_path / "m", *SMALL)
+        (tmp_path / "broken.txt").write_text("no numbers\n")
+        # Before the data are read.
+        assert "--overwrite" in fail("train", tmp_path / "broken.txt", tmp_path / "m", *SMALL)
         succeed("train", folder / "train.txt", tmp_path / "m", *SMALL, "--overwrite", "--n-probe", 2)
         assert store.load(tmp_path / "m").model.parameters["n_probe"] == 2
 
@@ -339,9 +340,10 @@ class TestMistakes:
 
     def test_in_the_place_to_write_to(self, folder, tmp_path, monkeypatch):
         file = folder / "test.txt"
-        # Found out before anything is read: the data do not exist.
-        assert "is a file" in fail("train", "missing", file)
-        assert "Not a directory" in fail("train", "missing", file / "below")
+        broken = tmp_path / "broken.txt"
+        broken.write_text("no numbers\n")  # the place is found out before anything is read
+        assert "is a file" in fail("train", broken, file)
+        assert "Not a directory" in fail("train", broken, file / "below")
         assert "cannot be written" in fail("predict", folder / "model", file, "--output", tmp_path / "no" / "file")
         assert "cannot be written" in fail("convert", file, tmp_path / "no" / "file.npz")
         assert "is a file" in fail("demo", "--model", file)
@@ -351,7 +353,16 @@ class TestMistakes:
             raise PermissionError(errno.EACCES, "Permission denied", "place")
 
         monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
-        assert "Permission denied" in fail("train", "missing", tmp_path / "m")
+        assert "Permission denied" in fail("train", broken, tmp_path / "m")
+
+    @pytest.mark.parametrize("command", [("train", "absent.csv", "m"), ("tag", "absent", "x"), ("tune", "a/b")])
+    def test_a_wrong_path_is_told_before_any_library_of_numbers_is_loaded(self, command, tmp_path):
+        program = "import sys; from neartag.cli.main import run\ntry: run()\nfinally: print(*sys.modules)"
+        words = [sys.executable, "-c", program, *command]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ")
+        assert not {"numpy", "scipy", "numba", "sklearn"} & set(done.stdout.split())
 
     def test_an_error_of_the_system_names_the_file(self, text_folder, tmp_path):
         line = fail("predict", text_folder / "model", tmp_path / "missing", "--text")
@@ -535,7 +546,9 @@ class TestParts:
     def test_tables_are_drawn_on_a_terminal(self, capsys, monkeypatch):
         from rich.console import Console
 
-        monkeypatch.setattr(output, "terminal", lambda: Console(width=60, force_terminal=True, color_system="standard"))
+        monkeypatch.setattr(
+            output, "find_terminal", lambda: Console(width=60, force_terminal=True, color_system="standard")
+        )
         output.show_table(["name", "n"], [["[red]a", "10"], ["b", "5"]], title="T", strong=1)
         output.show_pairs([("key", "[value]")])
         shown = capsys.readouterr().out
@@ -553,7 +566,9 @@ class TestParts:
         from rich.console import Console
 
         if on_terminal:
-            monkeypatch.setattr(output, "terminal", lambda: Console(width=400, force_terminal=True, color_system=None))
+            monkeypatch.setattr(
+                output, "find_terminal", lambda: Console(width=400, force_terminal=True, color_system=None)
+            )
         driving = self.DRIVING
         output.show_table(["tag", driving], [[driving, "@"]], title=driving, words=(0, 1))
         output.show_pairs([(driving, "x"), ("key", driving)])
@@ -583,4 +598,4 @@ class TestParts:
     def test_cost_is_measured(self):
         cost = usage.Usage()
         sum(range(10**6))
-        assert cost.measured()["cpu_seconds"] > 0
+        assert cost.measure()["cpu_seconds"] > 0

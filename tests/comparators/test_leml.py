@@ -14,7 +14,7 @@ from neartag import store
 from neartag.comparators.leml.alternation import factorise
 from neartag.comparators.leml.classifier import LEMLClassifier
 from neartag.comparators.leml.steps import (
-    LARGEST_SIDE,
+    MAX_SPECTRAL_SIDE,
     Gradients,
     Spectral,
     balance,
@@ -44,7 +44,7 @@ class TestContract(ClassifierContract):
 class ByGradients(LEMLClassifier):
     """LEML that decomposes nothing."""
 
-    largest_side = 0
+    max_spectral_side = 0
 
 
 class TestContractByGradients(ClassifierContract):
@@ -169,11 +169,11 @@ def test_the_start_spans_the_labels_main_directions():
     assert np.linalg.norm(Y64 @ H) > 0.98 * np.linalg.norm(best)
 
 
-@pytest.mark.parametrize("largest_side", [LARGEST_SIDE, 0])
+@pytest.mark.parametrize("max_spectral_side", [MAX_SPECTRAL_SIDE, 0])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_objective_falls_and_is_that_of_the_factors(largest_side, shape):
+def test_the_objective_falls_and_is_that_of_the_factors(max_spectral_side, shape):
     rows, Y, X, Y64 = matrices(*shape)
-    found = factorise(rows, Y, 6, 0.5, max_iter=12, cg_max_iter=5, largest_side=largest_side)
+    found = factorise(rows, Y, 6, 0.5, max_iter=12, cg_max_iter=5, max_spectral_side=max_spectral_side)
     assert len(found.history) == 12
     assert (np.diff(found.history) < 1e-6 * found.history[0]).all()
     assert found.history[-1] < found.history[0]
@@ -183,10 +183,10 @@ def test_the_objective_falls_and_is_that_of_the_factors(largest_side, shape):
     assert value > 0.97 * found.history[-1]
 
 
-@pytest.mark.parametrize("largest_side", [LARGEST_SIDE, 0])
-def test_at_full_rank_it_is_regression_with_the_nuclear_norm(largest_side):
+@pytest.mark.parametrize("max_spectral_side", [MAX_SPECTRAL_SIDE, 0])
+def test_at_full_rank_it_is_regression_with_the_nuclear_norm(max_spectral_side):
     rows, Y, X, Y64 = matrices(60, 15, 10)
-    found = factorise(rows, Y, 10, 2.0, max_iter=300, cg_max_iter=60, largest_side=largest_side)
+    found = factorise(rows, Y, 10, 2.0, max_iter=300, cg_max_iter=60, max_spectral_side=max_spectral_side)
     Z = found.W.astype(np.float64) @ found.H.T
     # Optimality: Xᵀ(Y − XZ) / λ is a subgradient of the nuclear norm at Z, the same in Z's directions and small in all.
     gradient = X.T @ (Y64 - X @ Z) / 2.0
@@ -194,10 +194,10 @@ def test_at_full_rank_it_is_regression_with_the_nuclear_norm(largest_side):
     assert np.sum(gradient * Z) == pytest.approx(np.linalg.norm(Z, "nuc"), rel=1e-2)
 
 
-@pytest.mark.parametrize("largest_side", [LARGEST_SIDE, 0])
-def test_with_a_tiny_penalty_and_full_rank_it_is_least_squares(largest_side):
+@pytest.mark.parametrize("max_spectral_side", [MAX_SPECTRAL_SIDE, 0])
+def test_with_a_tiny_penalty_and_full_rank_it_is_least_squares(max_spectral_side):
     rows, Y, X, Y64 = matrices(80, 12, 10)
-    found = factorise(rows, Y, 10, 1e-5, max_iter=20, cg_max_iter=200, largest_side=largest_side)
+    found = factorise(rows, Y, 10, 1e-5, max_iter=20, cg_max_iter=200, max_spectral_side=max_spectral_side)
     wanted = np.linalg.lstsq(X, Y64, rcond=None)[0]
     assert np.abs(found.W @ found.H.T - wanted).max() < 2e-3 * np.abs(wanted).max()
 
@@ -218,7 +218,7 @@ def test_nearly_singular_features_are_regressed_on_in_double_precision():
 def test_both_ways_find_the_same_product():
     rows, Y, _, _ = matrices()
     exact = factorise(rows, Y, 8, 1.0, max_iter=100)
-    other = factorise(rows, Y, 8, 1.0, max_iter=100, cg_max_iter=100, largest_side=0)
+    other = factorise(rows, Y, 8, 1.0, max_iter=100, cg_max_iter=100, max_spectral_side=0)
     assert np.abs(exact.W @ exact.H.T - other.W @ other.H.T).max() < 0.02 * np.abs(exact.W @ exact.H.T).max()
 
 
@@ -258,7 +258,7 @@ def test_the_estimate_of_memory_is_near_what_is_used(classifier):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     shape = Shape(10_000, 1000, len(np.unique(Y.indices)), X.nnz, Y.nnz)
-    estimate = problem_bytes(shape, 200, 1, classifier.largest_side)
+    estimate = problem_bytes(shape, 200, 1, classifier.max_spectral_side)
     assert 0.7 * peak < estimate < 2 * peak, f"{estimate / 2**20:.0f} for {peak / 2**20:.0f} MB"
 
 

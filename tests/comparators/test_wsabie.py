@@ -214,7 +214,7 @@ def test_features_too_large_are_named():
         WSABIEClassifier(**SMALL, row_scale="raw").fit(data.X.sign() * np.float32(-1e30), data.Y)
     for steps in ("plain", "adagrad"):  # at the largest allowed
         model = WSABIEClassifier(**SMALL, row_scale="raw", steps=steps, learning_rate=1e6, max_norm=1e6)
-        model.fit(data.X.sign() * np.float32(wsabie.LARGEST_FEATURE), data.Y)
+        model.fit(data.X.sign() * np.float32(wsabie.MAX_FEATURE_VALUE), data.Y)
         assert np.isfinite(model.model_.V).all()
         assert np.isfinite(model.model_.W).all()
 

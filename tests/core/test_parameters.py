@@ -12,7 +12,7 @@ from contract import problem
 from neartag import store
 from neartag.core.errors import ParameterError
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.parameters import checked
+from neartag.x1.parameters import check_settings
 
 
 @pytest.mark.parametrize(
@@ -23,18 +23,18 @@ def test_numbers_that_float32_and_int32_would_not_bear_are_refused(name, value):
     limits = "from 1 to 2147483647" if name == "vote_neighbours" else r"from [\d.e-]+ to 1e\+12"
     limits += " or 'auto'" if name in ("l2", "vote_neighbours") else ""
     with pytest.raises(ParameterError, match=f"{name} must be a .*number {limits}, not"):
-        checked({name: value})
+        check_settings({name: value})
 
 
 @pytest.mark.parametrize(("name", "value"), [("l2", 1e12), ("l1", 1e12), ("rho", 1e12), ("vote_neighbours", 2**31 - 1)])
 def test_the_limits_themselves_are_allowed(name, value):
-    assert checked({name: value}) == {name: value}
+    assert check_settings({name: value}) == {name: value}
 
 
 def test_numbers_of_any_kind_become_those_that_json_knows():
     numbers = {"l2": Fraction(1, 4), "l1": 2, "rho": np.float32(0.5), "threshold": np.int64(1), "n_probe": np.int8(3)}
     words = {"n_clusters": "auto", "max_cluster_size": None, "vote_weight": np.str_("uniform")}
-    plain = checked({**numbers, **words})
+    plain = check_settings({**numbers, **words})
     assert plain == {"l2": 0.25, "l1": 2, "rho": 0.5, "threshold": 1, "n_probe": 3, **words}
     assert [type(plain[name]) for name in numbers] == [float, float, float, float, int]
     assert [type(plain[name]) for name in words] == [str, type(None), str]
@@ -44,7 +44,7 @@ def test_numbers_of_any_kind_become_those_that_json_knows():
 @pytest.mark.parametrize("value", [1.0, "1", None])
 def test_what_is_no_whole_number_is_not_made_one(value):
     with pytest.raises(ParameterError, match="n_probe"):
-        checked({"n_probe": value})
+        check_settings({"n_probe": value})
 
 
 def test_a_model_trained_with_a_fraction_can_be_saved(tmp_path):

@@ -18,7 +18,7 @@ from data_helpers import assert_same, toy
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.progress import Progress
 from neartag.data import formats, registry
-from neartag.data.files import reading
+from neartag.data.files import open_to_read
 from neartag.data.registry import archives, catalogue, checksums, dataset_facts, download
 from neartag.data.registry.addresses import Address
 from neartag.experiments import printed
@@ -424,7 +424,7 @@ class TestFolders:
         (data / "mine").mkdir(parents=True)
         (data / "mine" / "train.txt").write_bytes(b"1000000 5 7\n")  # and then nothing
         assert catalogue.entry("mine").train == 1_000_000
-        with pytest.raises(DataError), reading(data / "nothing"):
+        with pytest.raises(DataError), open_to_read(data / "nothing"):
             pass
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from data_helpers import assert_same, datasets, names, rows, toy
 from neartag.core.errors import DataError, ParameterError
 from neartag.data import formats, registry
-from neartag.data.files import replacing
+from neartag.data.files import open_to_replace
 from neartag.data.formats.npz import read_npz, write_npz
 
 ENDINGS = [".txt", ".xmc.gz", ".svm.bz2", ".npz", ".jsonl", ".jsonl.xz"]
@@ -202,7 +202,7 @@ def test_a_pipe_that_nobody_reads_any_more(tmp_path):
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
 
     def write():
-        with replacing(pipe) as stream:
+        with open_to_replace(pipe) as stream:
             os.close(reader)
             stream.write(b"lost")
 

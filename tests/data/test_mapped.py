@@ -18,7 +18,7 @@ from data_helpers import assert_same, toy
 from neartag import store
 from neartag.core.errors import DataError
 from neartag.data import mapped, synthetic
-from neartag.data.files import reading
+from neartag.data.files import open_to_read
 from neartag.data.formats.npz import read_npz, write_npz
 from neartag.data.formats.xmc import read_xmc, write_xmc
 from neartag.data.mapped import SpillableArrays, mapped_bytes
@@ -100,7 +100,7 @@ class TestArrays:
     def test_it_is_not_taken_for_a_fault_of_the_file_that_is_read(self, tmp_path, monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
         write_xmc(toy(), tmp_path / "data.txt")
-        with pytest.raises(DataError, match=r"data\.txt: .*absent.* set TMPDIR"), reading(tmp_path / "data.txt"):
+        with pytest.raises(DataError, match=r"data\.txt: .*absent.* set TMPDIR"), open_to_read(tmp_path / "data.txt"):
             read_xmc(tmp_path / "data.txt", map_from=0)
 
 

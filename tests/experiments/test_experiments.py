@@ -242,7 +242,9 @@ def test_printed_tables_are_whole():
     for place in range(3):  # more learners never do worse
         means = [column.means[place] for column in printed.TABLE_4.values()]
         assert means == sorted(means)
-    assert {datasets.paper_name(name) for name in (*datasets.SMALL, *datasets.LARGE)} == printed.TABLE_2.keys()
+    assert {
+        datasets.paper_name(name) for name in (*datasets.SMALL_SETS, *datasets.LARGE_SETS)
+    } == printed.TABLE_2.keys()
 
 
 # Data sets
@@ -302,7 +304,7 @@ def test_a_quick_split_is_a_small_sample():
 def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("NEARTAG_DATA", str(tmp_path))
     monkeypatch.setenv("NEARTAG_CACHE", str(tmp_path / "cache"))
-    assert datasets.present() == ("debian",)
+    assert datasets.available() == ("debian",)
     assert datasets.choose(quick=True) == ("debian", "synthetic-wiki10-10")
     assert len(datasets.choose()) == 6
     assert datasets.choose(["debian"]) == ("debian",)
@@ -311,10 +313,10 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
     (tmp_path / "bibtex").mkdir()
     for name in ("eurlex4k-partial", "wiki10"):
         (tmp_path / name).mkdir()
-    assert datasets.present() == ("bibtex", "eurlex4k-partial", "wiki10", "debian")
-    assert datasets.small(datasets.present()) == ["bibtex", "eurlex4k-partial"]
-    assert datasets.large(datasets.present()) == ["wiki10"]
-    assert datasets.small(("debian", "wiki10")) == ["debian"]
+    assert datasets.available() == ("bibtex", "eurlex4k-partial", "wiki10", "debian")
+    assert datasets.choose_small(datasets.available()) == ["bibtex", "eurlex4k-partial"]
+    assert datasets.choose_large(datasets.available()) == ["wiki10"]
+    assert datasets.choose_small(("debian", "wiki10")) == ["debian"]
     assert "synthetic-wiki10-1" not in datasets.choose()
     (tmp_path / "mine").mkdir()
     with pytest.raises(ParameterError, match="in no experiment"):
@@ -322,7 +324,7 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
 
 
 def test_one_set_stands_for_each_of_the_papers():
-    assert datasets.small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
+    assert datasets.choose_small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
     assert "substitute" in datasets.title("eurlex4k-partial")
     assert datasets.title("synthetic-wikilshtc-10") == "synthetic, WikiLSHTC's shape, 1/10 of its size"
     assert datasets.in_table_order(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
@@ -334,7 +336,7 @@ def test_one_set_stands_for_each_of_the_papers():
 
 
 def test_a_made_up_set_has_the_shape_of_its_model():
-    parts = datasets.official.__wrapped__("synthetic-wiki10-20")
+    parts = datasets.load_official.__wrapped__("synthetic-wiki10-20")
     sizes = printed.TABLE_2["Wiki10"]
     assert parts.X.shape == (sizes.train // 20, sizes.features // 20)
     assert parts.Y_test.shape == (sizes.test // 20, sizes.labels // 20)

@@ -38,7 +38,7 @@ def parts():
 def toy_data(monkeypatch, parts):
     """Give every experiment the toy data, whatever data set it asks for."""
     monkeypatch.setattr("neartag.experiments.datasets.split", lambda name, seed, quick=False: parts)
-    monkeypatch.setattr("neartag.experiments.datasets.official", lambda name: parts)
+    monkeypatch.setattr("neartag.experiments.datasets.load_official", lambda name: parts)
 
 
 def measured(experiment, plan):

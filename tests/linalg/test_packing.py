@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from kernel_helpers import random_rows
-from neartag.linalg.packing import MAX_COUNT, check_rows, get_rows, put_rows, read_count, width_of, within
+from neartag.core.parameters import MAX_COUNT
+from neartag.linalg.packing import are_within, check_rows, get_rows, put_rows, read_count, width_of
 from neartag.linalg.quantization import TYPES, round_to
 
 PRECISIONS = pytest.mark.parametrize("precision", TYPES)
@@ -84,7 +85,7 @@ def test_what_is_no_count(value):
 
 def test_counts_and_bounds():
     assert read_count({"n": MAX_COUNT}, "n") == MAX_COUNT
-    assert within(np.array([], np.int32), 0)
-    assert within(np.array([0, 4]), 5)
-    assert not within(np.array([0, 5]), 5)
-    assert not within(np.array([-1, 4]), 5)
+    assert are_within(np.array([], np.int32), 0)
+    assert are_within(np.array([0, 4]), 5)
+    assert not are_within(np.array([0, 5]), 5)
+    assert not are_within(np.array([-1, 4]), 5)

@@ -79,4 +79,4 @@ def test_first_not_below(numbers, wanted):
     "name", ["sparse_times_dense", "sparse_times_sparse", "gram", "row_times_dense", "dense_times_vector"]
 )
 def test_kernels_let_other_threads_run(name):
-    assert getattr(product_kernels, name).targetoptions["nogil"]
+    assert getattr(product_kernels, name).compile().targetoptions["nogil"]

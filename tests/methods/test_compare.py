@@ -237,7 +237,9 @@ class TestShows:
     def test_cells_are_marked_by_colour_on_a_terminal(self, capsys, monkeypatch):
         from rich.console import Console
 
-        monkeypatch.setattr(output, "terminal", lambda: Console(width=60, force_terminal=True, color_system="standard"))
+        monkeypatch.setattr(
+            output, "find_terminal", lambda: Console(width=60, force_terminal=True, color_system="standard")
+        )
         output.show_table(["m", "n"], [["a", "10"], ["b", "5"]], marked={(1, 1)})
         output.show_list([("name", ["[bold] first", "second"])], title="T")
         shown = capsys.readouterr().out
@@ -317,6 +319,11 @@ class TestFailures:
         assert "name the data" in fail("compare")
         assert "name the data" in fail("compare", "--train", folder / "train.txt")
         assert "is one file" in fail("compare", folder / "train.txt")
+        file, again = folder / "train.txt", f"{folder}/./train.txt"
+        for where in (["--train", file, "--test", file], [file, "--test", file], ["--train", file, "--test", again]):
+            told = fail("compare", *where)
+            assert "the same file" in told
+            assert "is one file" not in told
         assert "no such file" in fail("compare", tmp_path / "missing")
         (tmp_path / "other.txt").write_text("1 7 30\n0 3:1\n")
         assert "7 features" in fail("compare", folder, "--test", tmp_path / "other.txt", "-q")

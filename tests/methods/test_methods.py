@@ -103,7 +103,7 @@ class TestList:
         )
         lines = ["one two three four five", "six", "", "    a  =  b", "", "list:"]
         lines += ["- one two three four", "  five six", "- seven", "1. eight nine ten eleven", "   twelve"]
-        assert methods.reflowed(text) == lines
+        assert methods.reflow(text) == lines
 
 
 class TestTrain:

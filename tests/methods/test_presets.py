@@ -15,7 +15,7 @@ from neartag.x1 import parameters
 
 @pytest.mark.parametrize("name", presets.names())
 def test_every_preset_can_be_used(name):
-    assert parameters.checked(presets.get(name)) == presets.get(name)
+    assert parameters.check_settings(presets.get(name)) == presets.get(name)
 
 
 @pytest.mark.parametrize(

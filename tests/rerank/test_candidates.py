@@ -496,10 +496,12 @@ def test_of_many_points_some_are_searched():
 
     assert len(search().searched) == 240, "the lists are short"
     work = FeatureIndex.from_rows(X).work(X, NEIGHBOURS + 1, PRUNE_LOOSELY)
-    assert len(search(most_work=0.7 * work).searched) == 168
-    assert len(search(most_work=1).searched) == 100, "no fewer, however long they are"
+    assert len(search(max_entries_read=0.7 * work).searched) == 168
+    assert len(search(max_entries_read=1).searched) == 100, "no fewer, however long they are"
     means = centroids_of(X, Y)
-    first, again, other = (find_hard_negatives(X, Y, means, 5, search(seed, most_work=1), 1) for seed in (0, 0, 1))
+    first, again, other = (
+        find_hard_negatives(X, Y, means, 5, search(seed, max_entries_read=1), 1) for seed in (0, 0, 1)
+    )
     assert_same_matrix(first, again)
     assert (first != other).nnz
     assert first.multiply(Y).nnz == 0

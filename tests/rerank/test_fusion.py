@@ -12,7 +12,7 @@ from kernel_helpers import UNTOUCHED, frozen, outside, quick, ranges, seeds
 from neartag.core.threads import single_threaded_blas
 from neartag.rerank import fusion_kernels
 from neartag.rerank.candidates import Candidates
-from neartag.rerank.fusion import PENALTY, Fusion, count_terms, fixed_subsample
+from neartag.rerank.fusion import L2_PENALTY, Fusion, count_terms, fixed_subsample
 
 
 @pytest.fixture(autouse=True)
@@ -49,12 +49,12 @@ def made(seed, m=300, count=5, knots=(8, 4)):
 def loss_of(design, right, weights):
     """Return the summed logistic loss, the penalty included."""
     odds = design @ weights[:-1] + weights[-1]
-    return np.logaddexp(0, np.where(right, -odds, odds)).sum() + PENALTY / 2 * (weights[:-1] ** 2).sum()
+    return np.logaddexp(0, np.where(right, -odds, odds)).sum() + L2_PENALTY / 2 * (weights[:-1] ** 2).sum()
 
 
 def gradient_of(design, right, weights):
     odds = design @ weights[:-1] + weights[-1]
-    return design.T @ (1 / (1 + np.exp(-odds)) - right) + PENALTY * weights[:-1]
+    return design.T @ (1 / (1 + np.exp(-odds)) - right) + L2_PENALTY * weights[:-1]
 
 
 # ---- log-odds
@@ -129,7 +129,7 @@ def test_gradient_and_hessian_are_those_of_the_dense_loss(rows, seed, count):
     np.testing.assert_allclose(gradient[:-1], design.T @ (chance - right), atol=1e-6)
     whole = design.T @ (design * (chance * (1 - chance))[:, None])
     np.testing.assert_allclose(hessian[:-1, :-1], np.tril(whole), atol=1e-6)
-    without_penalty = loss_of(design, right, weights) - PENALTY / 2 * (weights[:-1] ** 2).sum()
+    without_penalty = loss_of(design, right, weights) - L2_PENALTY / 2 * (weights[:-1] ** 2).sum()
     np.testing.assert_allclose(gradient[-1], without_penalty, rtol=1e-6, atol=1e-9)
 
 
@@ -174,7 +174,7 @@ def test_the_loss_of_what_is_all_but_certain_is_finite():
 
 # ---- the fit
 
-EXACT = {"settled": 0.0, "max_steps": 100}
+EXACT = {"min_loss_fall": 0.0, "max_steps": 100}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -6,7 +6,7 @@ import pytest
 
 from contract import problem
 from neartag.linalg.rows import as_rows, normalise
-from neartag.rerank.training import STEPS, HeldOutVotes, RerankOptions, fit_reranker
+from neartag.rerank.training import N_REPORTED_STEPS, HeldOutVotes, RerankOptions, fit_reranker
 from neartag.x1.selection import held_out_rows, retrieve_held_out
 from refine_helpers import fitted
 
@@ -17,7 +17,7 @@ def held():
     data, model = problem(), fitted().model_
     rows, points = normalise(as_rows(data.X)), held_out_rows(240, 0, to_rerank=True)
     found = retrieve_held_out(model, rows, points, 1)
-    nearby = retrieve_held_out(model.adjusted({"feature_search": "near"}), rows, points, 1)
+    nearby = retrieve_held_out(model.with_settings({"feature_search": "near"}), rows, points, 1)
     votes = HeldOutVotes(points, found.embedding_voters, found.feature_voters, nearby.feature_voters)
     return rows, data.Y, votes
 
@@ -38,7 +38,7 @@ def test_without_voters_near_by_embedding_the_others_are_taken(held):
 def test_what_was_chosen_and_each_step_are_told(held, size, cost):
     steps = []
     fit = fit_reranker(*held, RerankOptions(size=size, cost=cost), 1, steps.append)
-    assert steps == [1] * STEPS
+    assert steps == [1] * N_REPORTED_STEPS
     assert fit.size == fit.reranker.size == (size or 20)
     assert fit.cost == cost if cost else fit.cost in (0.5, 1.0)
     labels, probabilities = fit.held_out_answers(1)

@@ -175,7 +175,7 @@ def test_a_quick_search_goes_everywhere(restricted):
 def test_a_long_search_is_tried_among_those_near(restricted):
     X, Y = long_lists()
     model = small_model(feature_share=0.3).fit(X, Y)
-    assert model.model_.index.work(X, 40, inverted_index.PRUNE_LOOSELY) > inverted_index.MOST_WORK
+    assert model.model_.index.work(X, 40, inverted_index.PRUNE_LOOSELY) > inverted_index.MAX_ENTRIES_READ
     assert restricted == [40]
     assert model.model_.parameters["feature_search"] in ("near", "all")
     assert model.predict_topk(X[:20], 5)[0].shape == (20, 5)
@@ -204,6 +204,6 @@ def test_neighbours_may_be_looked_for_elsewhere_after_training():
 def test_to_adjust_a_model_leaves_it_as_it_was():
     model = small_model().fit(problem().X, problem().Y).model_
     before = dict(vars(model))
-    assert model.adjusted({"threshold": 0.9}).settings.threshold == 0.9
+    assert model.with_settings({"threshold": 0.9}).settings.threshold == 0.9
     assert vars(model).keys() == before.keys() >= {each.name for each in dataclasses.fields(model)}
     assert all(value is before[name] for name, value in vars(model).items())

@@ -196,7 +196,7 @@ def test_what_is_left_out_of_the_first_look_hardly_changes_who_is_found():
     ids=lambda kernel: kernel.py_func.__name__,
 )
 def test_kernels_let_other_threads_run(kernel):
-    assert kernel.targetoptions["nogil"]
+    assert kernel.compile().targetoptions["nogil"]
 
 
 @given(st.integers(20, 120), st.integers(1, 6), st.booleans(), seeds)

@@ -54,7 +54,7 @@ def test_reasons_take_one_search(tagger, searches):
 
 
 def test_a_label_that_nobody_voted_for_takes_no_other_search(tagger, searches):
-    few = tagger.stored.model.adjusted({"vote_neighbours": 1})
+    few = tagger.stored.model.with_settings({"vote_neighbours": 1})
     reasons = TextTagger.of(replace(tagger.stored, model=few)).explain(corpus()[0][3], k=40, voters=3)
     assert any(reason.found == "mean" for reason in reasons)
     assert searches == ONCE

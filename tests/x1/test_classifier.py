@@ -22,7 +22,7 @@ from neartag.data import synthetic
 from neartag.linalg.rows import as_rows, normalise
 from neartag.search.inverted_index import FeatureIndex
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.learner import cluster_steps
+from neartag.x1.cluster_training import cluster_steps
 from neartag.x1.method import METHOD
 from neartag.x1.model import X1Model
 from neartag.x1.parameters import DEFAULTS, PARAMETERS

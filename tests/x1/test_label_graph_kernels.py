@@ -108,4 +108,4 @@ def test_label_neighbours(rows, n_labels, wanted, cosine, seed):
 
 @pytest.mark.parametrize("name", ["label_neighbours", "union_sizes", "union_rows"])
 def test_kernels_let_other_threads_run(name):
-    assert getattr(kernels, name).targetoptions["nogil"]
+    assert getattr(kernels, name).compile().targetoptions["nogil"]

@@ -17,8 +17,9 @@ from neartag.data import synthetic
 from neartag.linalg.rows import normalise
 from neartag.x1 import algorithm
 from neartag.x1.classifier import X1Classifier
+from neartag.x1.embedding import embed
 from neartag.x1.label_graph import neighbour_graph
-from neartag.x1.regression import admm, embed
+from neartag.x1.regression import admm
 from neartag.x1.svp import DENSE_POINTS_PER_DIM, svp
 
 

@@ -13,11 +13,11 @@ from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.rows import normalise
 from neartag.x1 import regression as module
+from neartag.x1.embedding import embed
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.regression import (
     admm,
     cheapest_solver,
-    embed,
     soft_threshold,
     truncate,
 )

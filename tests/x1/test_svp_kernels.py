@@ -33,4 +33,4 @@ def test_residual_times(rows, width, keep, seed):
 
 
 def test_it_lets_other_threads_run():
-    assert svp_kernels.residual_times.targetoptions["nogil"]
+    assert svp_kernels.residual_times.compile().targetoptions["nogil"]

@@ -22,6 +22,7 @@ from neartag.cli.options import (
     read_settings,
     read_value,
 )
+from neartag.cli.sources import check_source
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.method import Method, Settings
 from neartag.core.parameters import by_every_name, parse_bytes
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from neartag.methods.compare import Parts
 
 ALL = "all"
-BUG = 1  # exit status
-LARGEST_CUT = 1000  # labels a point; nobody reads further
+BUG_STATUS = 1  # exit status
+MAX_CUT = 1000  # labels a point; nobody reads further
 
 
 def compare(
@@ -83,6 +84,8 @@ def compare(
     source, target = train or data, test or data
     if source is None or target is None:
         raise ParameterError("name the data: a folder with parts, a data set, or --train FILE --test FILE")
+    if test is not None and Path(source).is_file() and Path(test).is_file() and Path(test).samefile(source):
+        raise ParameterError(f"--test {test} is the same file as the one to learn from: name another")
     numbers = read_cuts(cuts)
     shared = {**read_settings({"random_state": random_state, "max_memory": max_memory}), "n_jobs": jobs}
 
@@ -95,6 +98,8 @@ def compare(
     tasks = plan(list(chosen.values()), preset, source, read_changes(changes or [], chosen))
     if plot is not None:
         plots.check_target(plot)
+    check_source(source)
+    check_source(target)
     resolve_jobs(jobs)
     progress = output.progress(quiet)
     memory = shared.get("max_memory")
@@ -114,7 +119,7 @@ def compare(
     if plot is not None:  # last: whatever a drawing may fail of, the results are told
         compare_report.draw(report, chosen, plot)
     if any(outcome.bug for outcome in outcomes):
-        raise typer.Exit(BUG)
+        raise typer.Exit(BUG_STATUS)
 
 
 def read_cuts(text: str) -> list[int]:
@@ -123,8 +128,8 @@ def read_cuts(text: str) -> list[int]:
         numbers = sorted({int(word) for word in text.split(",")})
     except ValueError:
         numbers = [0]
-    if not 1 <= numbers[0] <= numbers[-1] <= LARGEST_CUT:
-        limits = f"from 1 to {LARGEST_CUT}, separated by commas, such as 1,3,5"
+    if not 1 <= numbers[0] <= numbers[-1] <= MAX_CUT:
+        limits = f"from 1 to {MAX_CUT}, separated by commas, such as 1,3,5"
         raise ParameterError(f"-k must be whole numbers {limits}, not {text!r}")
     return numbers
 

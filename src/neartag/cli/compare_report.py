@@ -16,7 +16,7 @@ COSTS = {
     "predict_ms_per_point": "ms/point",
     "model_bytes": "model",
 }
-NOTHING = "–"
+EMPTY_CELL = "–"
 
 
 def show(report: dict[str, Any]) -> None:
@@ -46,7 +46,7 @@ def show(report: dict[str, Any]) -> None:
 
 def table(rows: Sequence[dict[str, Any]], good: Sequence[str]) -> tuple[list[list[str]], set[tuple[int, int]]]:
     """Return the cells, and where the best of each column stand: the highest scores, the lowest costs."""
-    cells = [[row["method"], *[NOTHING] * (len(good) + len(COSTS))] for row in rows]
+    cells = [[row["method"], *[EMPTY_CELL] * (len(good) + len(COSTS))] for row in rows]
     marked = set()
     trained = [place for place, row in enumerate(rows) if "error" not in row]
     columns: list[tuple[list[float], Any]] = [([rows[at]["metrics"][name] for at in trained], max) for name in good]
@@ -64,7 +64,7 @@ def table(rows: Sequence[dict[str, Any]], good: Sequence[str]) -> tuple[list[lis
 def show_differences(report: dict[str, Any]) -> None:
     """Print by how much the methods differ from the first, and whether that may be chance."""
     rows = [
-        [each["method"], *(_signed(each[name]) for name in ("difference", "low", "high")), _verdict(each)]
+        [each["method"], *(_format_signed(each[name]) for name in ("difference", "low", "high")), _verdict(each)]
         for each in report["differences"]
     ]
     output.show_words(f"{report['metric']} beside {report['against']}'s: 95% intervals of a paired bootstrap", "bold")
@@ -115,7 +115,7 @@ def _cell(value: float, cost: int) -> str:
     return f"{value:,.{digits}f}"
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 

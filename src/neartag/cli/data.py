@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neartag.cli.sources import Reading, read_data
+from neartag.cli.sources import STDIN, Reading, read_data
 from neartag.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from neartag.data.dataset import Dataset
     from neartag.storage.bundle import StoredModel
 
-STDIN = "-"
 _XMC_HEADER = re.compile(rb"\s*[0-9]+[ \t]+[0-9]+[ \t]+[0-9]+\s*")
 
 

@@ -23,7 +23,7 @@ SENTENCES = (
     "play chess against the computer",
     "python library for reading json",
 )
-NEXT = (
+NEXT_COMMANDS = (
     ("The model is in", "{model}"),
     ("Tag your own words:", '{neartag} tag {model} "draw a map of the stars"'),
     ("Ask why:", '{neartag} explain {model} "draw a map of the stars"'),
@@ -88,7 +88,9 @@ def show(report: dict[str, Any]) -> None:
         headings = ["tag", "score", "packages that voted for it"]
         output.show_table(headings, rows, title=f"“{example['text']}”", words=(0, 2))
     print()
-    output.show_pairs([(about, command.format(model=report["model"], neartag=_own_name())) for about, command in NEXT])
+    output.show_pairs(
+        [(about, command.format(model=report["model"], neartag=_own_name())) for about, command in NEXT_COMMANDS]
+    )
 
 
 def _own_name() -> str:

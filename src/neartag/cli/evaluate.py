@@ -8,7 +8,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
-from neartag.cli.sources import HELP, Reading, with_reading
+from neartag.cli.sources import HELP, Reading, check_source, with_reading
 
 CUTS = (1, 3, 5)
 _FAMILIES = {
@@ -42,6 +42,9 @@ def evaluate(
     labels, by how many training points have them: what the band adds to P (the rows add up to it), and which share of
     its labels was found.
     """
+    check_source(data)
+    if train is not None:
+        check_source(train)
     import numpy as np
 
     from neartag.cli.data import load_points
@@ -61,7 +64,7 @@ def evaluate(
             counts = LabelCounts.of(load_points(train, "train", stored, reading)[1])
     usage = Usage()
     batches = [labels for labels, _ in predict_batches(stored.model, X, max(CUTS), jobs, progress)]
-    seconds = usage.measured()["seconds"]
+    seconds = usage.measure()["seconds"]
     labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
     scores = report_metrics(labels, Y, counts, CUTS, a=propensity_a, b=propensity_b)
     report = {"points": X.shape[0], "seconds": seconds, **scores}

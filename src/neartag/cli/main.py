@@ -29,6 +29,7 @@ from neartag.cli.tag import explain, tag
 from neartag.cli.train import train
 from neartag.cli.tune import tune
 from neartag.cli.update import add, forget
+from neartag.cli.warm_up import warm_up
 from neartag.core.errors import NeartagError
 from neartag.core.version import __version__
 
@@ -96,6 +97,7 @@ for command in (
     convert,
     serve,
     reproduce,
+    warm_up,
 ):
     app.command(cls=getattr(command, "command_class", None))(command)  # options of its own, where it has any
 app.add_typer(datasets)

@@ -34,8 +34,8 @@ def methods(
     elif as_json:
         output.show_json([_summary(method) for method in registry.METHODS.all().values()])
     else:
-        found = registry.METHODS.all().values()
-        output.show_list([(each.name, [f"{each.title}: {each.summary}", each.reference]) for each in found])
+        every = registry.METHODS.all().values()
+        output.show_list([(each.name, [f"{each.title}: {each.summary}", each.reference]) for each in every])
         print()
         output.show_words("A method's parameters: neartag methods NAME")
 
@@ -64,7 +64,7 @@ def show(method: Method) -> None:
     described = describe(method)
     print()
     if described["facts"]:
-        print(*map(output.visible, reflowed(described["facts"])), "", sep="\n")
+        print(*map(output.escape_controls, reflow(described["facts"])), "", sep="\n")
     entries = []
     for parameter, each in zip(method.parameters, described["parameters"], strict=True):
         allowed = each["allowed"].replace("None", "none").replace("'", "")  # as a shell takes them
@@ -75,7 +75,7 @@ def show(method: Method) -> None:
     output.show_list([("presets", [known]), ("train", [f"neartag train DATA MODEL --method {method.name}"])])
 
 
-def reflowed(text: str) -> list[str]:
+def reflow(text: str) -> list[str]:
     """Return a docstring's lines broken anew to fit the terminal; blank and indented lines stay as they are."""
     lines: list[str] = []
     words: list[str] = []  # of the paragraph, or the entry of a list, that is being read

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,8 +20,16 @@ from neartag.core.method import Method
 from neartag.core.parameters import RANDOM_STATE, Parameter, by_every_name
 from neartag.methods import registry
 from neartag.methods.registry import DEFAULT_METHOD
+from neartag.storage.location import check_model_folder
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.")]
+
+def _check_model(model: str) -> str:
+    """Refuse a folder that holds no model before the command imports anything heavy."""
+    check_model_folder(Path(model))
+    return model
+
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.", callback=_check_model)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, only results and errors.")]
 Jobs = Annotated[int, typer.Option("--n-jobs", help="Cores used; -1: all.")]
@@ -61,7 +70,7 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command, eval_str=True)
 
     class WithMethods(MethodCommand):
-        def extended(self, method: Method) -> Callable[..., None]:
+        def extend(self, method: Method) -> Callable[..., None]:
             def run(**given: Any) -> None:
                 command(**given)
 
@@ -81,12 +90,12 @@ class MethodCommand(TyperCommand):
         elsewhere = name is not None and name not in registry.METHODS.builtin()
         if name is not None and elsewhere and name in registry.METHODS.names():
             app = typer.Typer(add_completion=False)
-            app.command()(self.extended(registry.get(name)))
+            app.command()(self.extend(registry.get(name)))
             whole = typer.main.get_command(app)
             self.params, self.callback = whole.params, whole.callback
         return super().parse_args(ctx, args)
 
-    def extended(self, method: Method) -> Callable[..., None]:
+    def extend(self, method: Method) -> Callable[..., None]:
         """Return the command's function with the options of one more method."""
         raise NotImplementedError
 

@@ -63,9 +63,9 @@ def show_table(
     `words` are the columns of words; the others have numbers. `strong` is a row that stands out. `marked` are single
     cells (row, column) that stand out; without colours they get a star.
     """
-    console = terminal()
-    title = visible(title)
-    names, *lines = [[visible(cell) for cell in row] for row in (headings, *rows)]
+    console = find_terminal()
+    title = escape_controls(title)
+    names, *lines = [[escape_controls(cell) for cell in row] for row in (headings, *rows)]
     if console is None:
         _show_plain([names, *(_add_stars(row, number, marked) for number, row in enumerate(lines))], title, words)
         return
@@ -89,8 +89,8 @@ def show_table(
 
 def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
     """Print names with their values, all values in one column; control characters are shown as escapes."""
-    pairs = [(visible(name), visible(value)) for name, value in pairs]
-    console = terminal()
+    pairs = [(escape_controls(name), escape_controls(value)) for name, value in pairs]
+    console = find_terminal()
     width = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
         if console is None:
@@ -103,16 +103,16 @@ def show_pairs(pairs: Iterable[tuple[str, str]]) -> None:
 
 def shorten(text: str, width: int = 0) -> str:
     """Return a text as one line that fits the terminal, with control characters as escapes."""
-    line = visible(" ".join(text.split()))
+    line = escape_controls(" ".join(text.split()))
     room = width or max(40, shutil.get_terminal_size().columns - 8)
     return line if len(line) <= room else line[: room - 1] + "…"
 
 
 def show_list(entries: Iterable[tuple[str, Sequence[str]]], *, title: str = "") -> None:
     """Print names, each with its paragraphs beside it, in lines that fit the terminal."""
-    entries = [(visible(name), [visible(text) for text in texts]) for name, texts in entries]
+    entries = [(escape_controls(name), [escape_controls(text) for text in texts]) for name, texts in entries]
     indent = max((len(name) for name, _ in entries), default=0) + 2
-    console = terminal()
+    console = find_terminal()
     if title:
         show_words(title, "bold")
     for name, texts in entries:
@@ -129,8 +129,8 @@ def show_list(entries: Iterable[tuple[str, Sequence[str]]], *, title: str = "") 
 
 def show_words(text: str, style: str = "") -> None:
     """Print a paragraph in lines that fit the terminal; a terminal shows the style."""
-    console = terminal()
-    for line in wrap(visible(text)):
+    console = find_terminal()
+    for line in wrap(escape_controls(text)):
         if console is None:
             print(line)
         else:
@@ -150,7 +150,7 @@ def show_bars(bars: Sequence[tuple[str, float]], *, title: str = "") -> None:
     """Print a bar for each value, from 0 to the largest, as wide as the terminal allows, and the value after it."""
     if title:
         show_words(title, "bold")
-    names, values = [visible(name) for name, _ in bars], [max(0.0, value) for _, value in bars]
+    names, values = [escape_controls(name) for name, _ in bars], [max(0.0, value) for _, value in bars]
     indent, tail = max(map(len, names), default=0) + 2, 8
     room = max(10, min(columns(), _MAX_LINE_COLUMNS) - indent - tail)
     blocks = "█" if (sys.stdout.encoding or "").lower().replace("-", "") == "utf8" else "#"
@@ -165,12 +165,12 @@ def columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return a text with its control characters as escapes, such as \\x1b, which a terminal does not obey."""
     return text.translate(CONTROLS)
 
 
-def terminal() -> Console | None:
+def find_terminal() -> Console | None:
     """Return the console to draw on, or None if standard output is not a terminal."""
     if not sys.stdout.isatty():
         return None

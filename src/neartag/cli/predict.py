@@ -13,7 +13,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Jobs, Model, Quiet
-from neartag.cli.sources import Reading, with_reading
+from neartag.cli.sources import Reading, check_source, with_reading
 from neartag.core.errors import ParameterError
 
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
@@ -51,13 +51,15 @@ def predict(
     backslash, a tab and line breaks. A point with nothing that the model knows, such as a text of unknown words, gets
     the most frequent labels, scored by their frequency. Labels in INPUT are ignored.
     """
+    _check_output(target, source, model)
+    if not text:
+        check_source(source)
     from neartag.cli.data import load_rows
     from neartag.linalg.validation import check_count
     from neartag.methods.predict import predict_batches
     from neartag.storage import store
 
     check_count("-k", k)
-    _check_output(target, source, model)
     progress = output.progress(quiet)
     with _open_output(target) as stream:  # first: a file that cannot be written is reported at once
         with progress.start(None, f"loading {model}"):
@@ -103,7 +105,7 @@ def _open_output(target: str | None) -> Iterator[IO[bytes]]:
         with open(target, "wb") as stream:  # a device or a pipe: it must not be replaced by a file
             yield stream
     else:
-        from neartag.data.files import replacing
+        from neartag.data.files import open_to_replace
 
-        with replacing(target) as stream:
+        with open_to_replace(target) as stream:
             yield stream

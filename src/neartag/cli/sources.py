@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from neartag.data.documents import BadLines, Document
 
 EMBEDDED = "debian"
+STDIN = "-"
 HELP = (
     "Documents (.jsonl, .csv, .tsv, .parquet, .ft, a folder of texts), rows of features (.txt, .npz, .jsonl), a folder "
     "with train.txt and test.txt, or a data set's name, such as debian."
@@ -193,6 +194,12 @@ def read_data(
     return reading.documents(registry.text_file(data, part), labelled=labelled)
 
 
+def check_source(data: str) -> None:
+    """Raise DataError where DATA names nothing that there is: at once, before anything heavy is imported."""
+    if data not in (EMBEDDED, STDIN) and not Path(data).exists():
+        _find_folder(data)
+
+
 def _is_documents(path: Path, part: str, reading: Reading, holds_documents: Any) -> bool:
     """Return whether a file or folder holds documents, not rows of features or a data set with parts."""
     if path.is_dir() and any(path.glob(f"{part}.*")):
@@ -212,7 +219,8 @@ def _embedded_documents(part: str) -> Iterator[Document]:
 
 def _find_folder(data: str) -> Path:
     """Return the folder of a data set known by name; the folder of its texts where it has no other."""
-    from neartag.data import formats, registry
+    from neartag.data import registry
+    from neartag.data.files import split_ending
     from neartag.data.registry import dataset_facts
 
     names = registry.names()
@@ -223,7 +231,7 @@ def _find_folder(data: str) -> Path:
             return registry.find(f"{data}-text")
         if data in dataset_facts.SETS:
             raise  # it says where to put the data set
-    if len(Path(data).parts) > 1 or formats.is_data_file(data):
+    if len(Path(data).parts) > 1 or split_ending(data)[1]:
         raise DataError(f"{data}: there is no such file or folder")
     known = ", ".join([f"{EMBEDDED} (always there)", *names])
     raise DataError(f"{data}: there is no such file or folder, nor a data set of that name; known are {known}")

@@ -70,14 +70,14 @@ def explain(
         output.show_json({"text": text, "labels": [_reason_as_json(reason) for reason in reasons]})
         return
     for number, reason in enumerate(reasons):
-        print(("\n" if number else "") + f"{output.visible(reason.label)}  {100 * reason.score:.0f}%")
+        print(("\n" if number else "") + f"{output.escape_controls(reason.label)}  {100 * reason.score:.0f}%")
         if reason.words:
             print(f"  the ranker weighed: {', '.join(map(_word_with_weight, reason.words))}")
         if not reason.voters:
             print(f"  {WITHOUT_VOTERS[reason.found]}")
         for voter in reason.voters:
-            words = ", ".join(output.visible(word.word) for word in voter.words) or "no word in common"
-            print(f"  {100 * voter.share:4.1f}% of the votes  {output.visible(voter.id)}: {words}")
+            words = ", ".join(output.escape_controls(word.word) for word in voter.words) or "no word in common"
+            print(f"  {100 * voter.share:4.1f}% of the votes  {output.escape_controls(voter.id)}: {words}")
             if voter.text:
                 print(f"        {output.shorten(voter.text)}")
             print(f"        labels: {output.shorten(', '.join(voter.labels))}")
@@ -108,11 +108,11 @@ def _show_tags(tags: list[Tag]) -> None:
     if not tags:
         print("  no label")
     for each in tags:
-        print(f"  {100 * each.score:5.1f}%  {output.visible(each.label)}")
+        print(f"  {100 * each.score:5.1f}%  {output.escape_controls(each.label)}")
 
 
 def _word_with_weight(word: Word) -> str:
-    return f"{output.visible(word.word)} {'−' if word.weight < 0 else '+'}{abs(word.weight):.2f}"
+    return f"{output.escape_controls(word.word)} {'−' if word.weight < 0 else '+'}{abs(word.weight):.2f}"
 
 
 def _reason_as_json(reason: Reason) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from neartag.cli import output
 from neartag.cli.encoder_options import EncoderOptions
 from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
-from neartag.cli.sources import HELP, Reading, with_reading
+from neartag.cli.sources import HELP, Reading, check_source, with_reading
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.core.usage import Usage
@@ -90,6 +90,7 @@ def train(
     if calibration not in CALIBRATIONS:
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
     settings = choose_settings(preset, given, chosen.name)
+    check_source(data)
     check_target(Path(model), overwrite)
 
     from neartag.cli.data import load_training
@@ -119,7 +120,7 @@ def train(
         corpus = Corpus(dataset.X, dataset.Y, dataset.label_names, dataset.point_names, texts)
         wish = None if calibration == "none" else calibration
         stored = fit_bundle(corpus, classifier, fitted, calibration=wish, progress=progress)
-    cost = usage.measured()
+    cost = usage.measure()
     with progress.start(None, f"saving {model}"):
         check_target(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
         save_bundle(stored, model)
@@ -131,7 +132,7 @@ def train(
             "features": dataset.n_features,
             "labels": dataset.n_labels,
             **cost,
-            "peak_rss_bytes": usage.measured()["peak_rss_bytes"],  # again: saving may have needed more than training
+            "peak_rss_bytes": usage.measure()["peak_rss_bytes"],  # again: saving may have needed more than training
             **reading.skipped,
             "mapped_bytes": count_mapped_bytes(dataset),
             "model_bytes": disk_bytes(Path(model)),

@@ -19,7 +19,7 @@ from neartag.cli.options import (
     read_settings,
     read_value,
 )
-from neartag.cli.sources import HELP, Reading, with_reading
+from neartag.cli.sources import HELP, Reading, check_source, with_reading
 from neartag.core.errors import ParameterError
 from neartag.core.method import Method
 from neartag.core.parameters import by_every_name, parse_bytes
@@ -29,7 +29,7 @@ from neartag.methods.registry import DEFAULT_METHOD
 if TYPE_CHECKING:
     from neartag.methods.tune import Trial, Tuned
 
-SHOWN = 12  # lines of the table
+MAX_SHOWN_TRIALS = 12  # lines of the table
 
 
 @with_reading
@@ -77,6 +77,7 @@ def tune(
     if random_state < 0:
         raise ParameterError(f"--random-state must be at least 0, not {random_state}")
     memory = read_settings({"max_memory": max_memory}).get("max_memory")
+    check_source(data)
 
     from neartag.cli.data import load_training
     from neartag.core.threads import resolve_jobs
@@ -89,7 +90,7 @@ def tune(
     if not quiet:
         reading.warn_skipped()
     X, Y = draw_points(dataset.X, dataset.Y, max_points, random_state)
-    found = search.tune(
+    tuned = search.tune(
         X,
         Y,
         chosen.name,
@@ -100,20 +101,20 @@ def tune(
         max_memory=memory,
         progress=progress,
     )
-    about = describe(found, data, random_state)
+    about = describe(tuned, data, random_state)
     if out is not None:
-        presets.write(out, found.method, found.settings, about)
+        presets.write(out, tuned.method, tuned.settings, about)
     if as_json:
-        trials = [{**vars(trial), "score": trial.score if trial.metrics else None} for trial in found.trials]
-        output.show_json({"method": found.method, "settings": found.settings, "about": about, "trials": trials})
+        trials = [{**vars(trial), "score": trial.score if trial.metrics else None} for trial in tuned.trials]
+        output.show_json({"method": tuned.method, "settings": tuned.settings, "about": about, "trials": trials})
     else:
-        show(found, data, out)
+        show(tuned, data, out)
 
 
 def read_assignments(texts: Sequence[str], method: Method, option: str) -> dict[str, list[Any]]:
     """Return the values that texts such as l2=1 or, for --try, l2=1,3 stand for, by the parameter's name."""
     by_name = by_every_name(method.parameters)
-    found: dict[str, list[Any]] = {}
+    choices: dict[str, list[Any]] = {}
     for text in texts:
         before, equals, after = text.partition("=")
         name, several = before.strip().lstrip("-").replace("-", "_"), option == "--try"
@@ -123,11 +124,11 @@ def read_assignments(texts: Sequence[str], method: Method, option: str) -> dict[
             known = ", ".join(parameter.name for parameter in method.parameters)
             raise ParameterError(f"{option} {text}: {method.name} has no parameter {name!r}; it has {known}")
         parameter = by_name[name]
-        if parameter.name in found:
+        if parameter.name in choices:
             raise ParameterError(f"{option} {text}: {parameter.name} was given before; give it once")
         values = after.split(",") if several else [after]
-        found[parameter.name] = [read_value(parameter, value.strip(), f"{option} {name}") for value in values]
-    return found
+        choices[parameter.name] = [read_value(parameter, value.strip(), f"{option} {name}") for value in values]
+    return choices
 
 
 def draw_points(X: Any, Y: Any, most: int | None, seed: int) -> tuple[Any, Any]:
@@ -140,34 +141,36 @@ def draw_points(X: Any, Y: Any, most: int | None, seed: int) -> tuple[Any, Any]:
     return X[rows], Y[rows]
 
 
-def describe(found: Tuned, data: str, seed: int) -> dict[str, Any]:
+def describe(tuned: Tuned, data: str, seed: int) -> dict[str, Any]:
     """Return where the settings are from, for the preset's file."""
     from neartag.core.version import __version__
 
     return {
         "data": data,
-        "trained_on": found.best.points,
-        "held_out": found.held_out,
-        **{name: round(value, 2) for name, value in found.best.metrics.items()},
-        "tried": len(found.trials),
+        "trained_on": tuned.best.points,
+        "held_out": tuned.held_out,
+        **{name: round(value, 2) for name, value in tuned.best.metrics.items()},
+        "tried": len(tuned.trials),
         "random_state": seed,
         "neartag": __version__,
     }
 
 
-def show(found: Tuned, data: str, out: str | None) -> None:
+def show(tuned: Tuned, data: str, out: str | None) -> None:
     """Print what was tried, the best first, and how to use it."""
-    ranked = sorted(found.trials, key=lambda trial: (-trial.points, -trial.score))
-    rows = [_cells(trial) for trial in ranked[:SHOWN]]
+    ranked = sorted(tuned.trials, key=lambda trial: (-trial.points, -trial.score))
+    rows = [_cells(trial) for trial in ranked[:MAX_SHOWN_TRIALS]]
     headings = ("points", "P@1", "P@3", "P@5", "train s", "settings")
-    name = registry.get(found.method).title
-    title = f"{len(found.trials)} settings of {name}, judged by {found.held_out:,} held-out points"
+    name = registry.get(tuned.method).title
+    title = f"{len(tuned.trials)} settings of {name}, judged by {tuned.held_out:,} held-out points"
     output.show_table(headings, rows, title=title, words=(5,), strong=0)
-    if len(ranked) > SHOWN:
-        output.show_words(f"and {len(ranked) - SHOWN} more that were worse or trained on fewer points (--json has all)")
+    if len(ranked) > MAX_SHOWN_TRIALS:
+        output.show_words(
+            f"and {len(ranked) - MAX_SHOWN_TRIALS} more that were worse or trained on fewer points (--json has all)"
+        )
     print()
-    options = " ".join(_option(name, value) for name, value in found.settings.items())
-    own = "" if found.method == DEFAULT_METHOD else f" --method {found.method}"
+    options = " ".join(_option(name, value) for name, value in tuned.settings.items())
+    own = "" if tuned.method == DEFAULT_METHOD else f" --method {tuned.method}"
     chosen = f"--preset {out}" if out is not None else options
     output.show_pairs([("best", options), ("train", f"neartag train {data} MODEL{own} {chosen}")])
 

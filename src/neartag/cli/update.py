@@ -10,7 +10,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
-from neartag.cli.sources import Reading, read_data, with_reading
+from neartag.cli.sources import Reading, check_source, read_data, with_reading
 from neartag.core.errors import DataError, NeartagError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def add(
     They vote at once, and labels never seen before are predicted for similar texts. `neartag inspect` tells when so
     much has been added that training again is worth while.
     """
+    check_source(data)
     from neartag.data.dataset import Dataset
     from neartag.tagging.live import LiveTagger
 
@@ -133,7 +134,7 @@ def _report(as_json: bool, report: dict[str, Any]) -> None:
         if isinstance(value, int):
             text = f"{value:,}"
         else:
-            text = ", ".join(map(output.visible, value[:MAX_SHOWN_LABELS])) or "none"
+            text = ", ".join(map(output.escape_controls, value[:MAX_SHOWN_LABELS])) or "none"
             if len(value) > MAX_SHOWN_LABELS:
                 text += f" and {len(value) - MAX_SHOWN_LABELS} more"
         pairs.append((name.replace("_", " "), text))

@@ -10,8 +10,8 @@ from neartag.core.method import Method
 from neartag.core.plugins import builtin_plugins
 
 
-def scalable() -> str:
+def name_scalable() -> str:
     """Return the names of the methods that train on large data sets, to be named where another method cannot."""
-    found: list[Method] = list(builtin_plugins(__name__, "METHOD", ("neartag.x1.method",)))
-    *names, last = [method.name for method in sorted(found, key=lambda method: method.place) if method.scales]
+    methods: list[Method] = list(builtin_plugins(__name__, "METHOD", ("neartag.x1.method",)))
+    *names, last = [method.name for method in sorted(methods, key=lambda method: method.place) if method.scales]
     return f"{', '.join(names)} or {last}"

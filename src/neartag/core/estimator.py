@@ -45,7 +45,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         DataError
             If X cannot be read as rows of as many features as in training.
         """
-        return self._fitted().predict_topk(X, k, n_jobs=self.n_jobs)
+        return self._current_model().predict_topk(X, k, n_jobs=self.n_jobs)
 
     def predict(self, X: Any) -> csr_matrix:
         """Return the labels whose score is at least `threshold`.
@@ -65,7 +65,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         NotFittedError, ParameterError, DataError
             As `predict_topk` does.
         """
-        return self._fitted().predict(X, n_jobs=self.n_jobs)
+        return self._current_model().predict(X, n_jobs=self.n_jobs)
 
     def decision_function(self, X: Any) -> csr_matrix:
         """Return the scores of labels, as many as there are.
@@ -85,13 +85,13 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):
         NotFittedError, ParameterError, DataError
             As `predict_topk` does, and where so many scores would not fit into memory.
         """
-        return self._fitted().decision_function(X, n_jobs=self.n_jobs)
+        return self._current_model().decision_function(X, n_jobs=self.n_jobs)
 
-    def _fitted(self) -> Any:
+    def _current_model(self) -> Any:
         """Return the model, with what only prediction uses as it is set now."""
         raise NotImplementedError
 
-    def _learned(self, model: Any) -> None:
+    def _keep_model(self, model: Any) -> None:
         """Keep the model and what scikit-learn wants to be told of it."""
         self.model_ = model
         self.n_features_in_ = int(model.n_features)

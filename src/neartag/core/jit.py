@@ -1,11 +1,16 @@
-"""How kernels are compiled: once, for the types that their signature names, and kept on disk where possible."""
+"""How kernels are compiled: when first called, for the types that their signature names, and kept on disk if possible.
+
+Until then a kernel costs nothing: its module imports without numba, and a command compiles only the kernels on its way.
+`neartag warm-up` compiles all of them ahead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from numba import njit, types
+from neartag.core import kernel_types as types
 
 FLOAT, DOUBLE, ID, COUNT = types.float32, types.float64, types.int32, types.int64
 # What fast kernels let the compiler assume, so that it can add up, or compare, many numbers at a time: sums may be
@@ -13,9 +18,9 @@ FLOAT, DOUBLE, ID, COUNT = types.float32, types.float64, types.int32, types.int6
 FAST_MATH = frozenset({"nnan", "nsz", "reassoc", "contract"})
 
 
-def read(dtype: types.Type, ndim: int = 1) -> types.Array:
+def read(dtype: types.Number, ndim: int = 1) -> types.Array:
     """Return the type of an array that a kernel only reads. Arrays of memory-mapped models are read-only."""
-    return types.Array(dtype, ndim, "C", readonly=True)
+    return types.Array(dtype, ndim, readonly=True)
 
 
 # The three arrays of a CSR matrix, and a dense matrix.
@@ -25,23 +30,76 @@ SPARSE = (POINTER, IDS, VALUES)
 # them as a tuple is called, and runs, as quickly as one that takes each by itself.
 CSR = types.Tuple(SPARSE)
 
+_compiling = threading.RLock()  # two threads may call a kernel for the first time at once
 
-def kernel(signature: Any, *, fastmath: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that compiles a function for a signature, or for each of a list of them.
 
-    The kernel releases Python's lock, so that threads run side by side. `fastmath` lets the compiler assume FAST_MATH.
+class Kernel:
+    """A function that numba compiles when it is first called, or when another kernel that calls it is compiled.
+
+    The kernel releases Python's lock, so that threads run side by side.
 
     numba keeps the machine code in the package's folder or in the user's cache folder. Where it can write to neither,
     as in many containers, each process compiles anew, which takes some seconds. NUMBA_CACHE_DIR names another place.
     """
+
+    def __init__(
+        self, function: Callable[..., Any], signatures: Sequence[types.Signature] | None, fastmath: bool
+    ) -> None:
+        self.py_func, self.signatures, self.fastmath = function, signatures, fastmath
+        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
+        self._run: Callable[..., Any] = self._compile_and_run
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel."""
+        return self._run(*arguments)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether this process has the machine code."""
+        return self._run != self._compile_and_run
+
+    def compile(self) -> Any:
+        """Compile the kernel for its signatures, or read what is kept on disk; returns numba's dispatcher."""
+        with _compiling:
+            if not self.is_compiled:
+                signatures = None if self.signatures is None else [each.to_numba() for each in self.signatures]
+                self._run = _compile(self.py_func, signatures, self.fastmath)
+            return self._run
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks a value for that stands in a function it compiles: here, in a kernel that calls this one."""
+        from numba import types as numba_types
+
+        return numba_types.Dispatcher(self.compile())
+
+    def _compile_and_run(self, *arguments: Any) -> Any:
+        return self.compile()(*arguments)
+
+
+def kernel(signature: types.Signature | Sequence[types.Signature], *, fastmath: bool = False) -> Callable[..., Kernel]:
+    """Return a decorator that makes a function a kernel for a signature, or for each of a list of them.
+
+    `fastmath` lets the compiler assume FAST_MATH.
+    """
+    signatures = [signature] if isinstance(signature, types.Signature) else list(signature)
+    return lambda function: Kernel(function, signatures, fastmath)
+
+
+def inner_kernel(function: Callable[..., Any]) -> Kernel:
+    """Make a function a kernel that only other kernels call, for whatever types they give it."""
+    return Kernel(function, None, False)
+
+
+def _compile(function: Callable[..., Any], signatures: list[Any] | None, fastmath: bool) -> Any:
+    from numba import njit
+
     assumed = set(FAST_MATH) if fastmath else False
-
-    def compile_kernel(function: Callable[..., Any]) -> Any:
-        try:
-            return njit(signature, nogil=True, cache=True, fastmath=assumed)(function)
-        except RuntimeError as error:
-            if "cannot cache" not in str(error):
-                raise
-            return njit(signature, nogil=True, fastmath=assumed)(function)
-
-    return compile_kernel
+    if signatures is None:  # what calls it has its machine code too, and keeps both
+        return njit(function, nogil=True)
+    try:
+        return njit(signatures, nogil=True, cache=True, fastmath=assumed)(function)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        return njit(signatures, nogil=True, fastmath=assumed)(function)

@@ -17,7 +17,7 @@ from neartag.core.parameters import Parameter
 Settings = dict[str, Any]  # values by parameter
 Choices = dict[str, list[Any]]  # values to try, by parameter; the likeliest first
 OTHERS_COLOUR = "#999999"
-LAST = 1000  # the place of a method that does not say where it stands
+LAST_PLACE = 1000  # the place of a method that does not say where it stands
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Method:
     prediction: tuple[str, ...] = ("threshold",)
     colour: str = OTHERS_COLOUR
     highlight: bool = False
-    place: int = LAST
+    place: int = LAST_PLACE
     learns: bool = True
     scales: bool = False
     explains: bool = False

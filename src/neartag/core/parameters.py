@@ -11,10 +11,12 @@ from typing import Any
 from neartag.core.errors import ParameterError
 
 # This module must import quickly: the command line needs it for --help, where numpy is not needed.
-LARGEST_PENALTY = 1e12  # float32 can hold its square
-LARGEST_COUNT = 2**31 - 1  # row numbers are stored as int32
+MAX_PENALTY = 1e12  # float32 can hold its square
+MAX_COUNT = 2**31 - 1  # row numbers and ids, and so the number of them, are stored as int32
 # Parameters of the machine that trains. They are no property of the model, and are not stored with it.
 MACHINE = ("n_jobs", "max_memory")
+# How much a neighbour's vote may weigh, whichever method votes.
+VOTE_WEIGHTS = ("similarity", "uniform")
 
 
 def parse_bytes(given: object) -> int:

@@ -62,22 +62,22 @@ class Plugins(Generic[T]):
 
     def all(self) -> dict[str, T]:
         """Return all plug-ins by name, those of neartag first; one that cannot be loaded is left out with a warning."""
-        found = self.builtin()
+        plugins = self.builtin()
         for name, points in sorted(entry_points(self.group).items()):
-            if name in found:
+            if name in plugins:
                 continue
             try:
-                found[name] = self._load(*points)
+                plugins[name] = self._load(*points)
             except NeartagError as error:
                 warnings.warn(str(error), UserWarning, stacklevel=2)
-        return found
+        return plugins
 
     def builtin(self) -> dict[str, T]:
         """Return neartag's own plug-ins by name, in their order."""
-        found = list(builtin_plugins(self.package, self.attribute, self.elsewhere))
+        plugins = list(builtin_plugins(self.package, self.attribute, self.elsewhere))
         if self.place_of is not None:
-            found.sort(key=self.place_of)
-        return {self.name_of(plugin): plugin for plugin in found}
+            plugins.sort(key=self.place_of)
+        return {self.name_of(plugin): plugin for plugin in plugins}
 
     def _load(self, point: EntryPoint, *others: EntryPoint) -> T:
         """Return what an entry point stands for; NeartagError says whose it is and what is wrong with it.
@@ -129,10 +129,10 @@ def entry_points(group: str) -> dict[str, tuple[EntryPoint, ...]]:
 def _entry_points(group: str, path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
     from importlib import metadata  # here, since it takes long to import
 
-    found: dict[str, tuple[EntryPoint, ...]] = {}
+    by_name: dict[str, tuple[EntryPoint, ...]] = {}
     for point in metadata.entry_points(group=group):
-        found[point.name] = (*found.get(point.name, ()), point)
-    return found
+        by_name[point.name] = (*by_name.get(point.name, ()), point)
+    return by_name
 
 
 def _distribution(point: EntryPoint) -> str:

@@ -13,7 +13,7 @@ class Usage:
     def __init__(self) -> None:
         self._start = time.perf_counter(), _cpu_seconds()
 
-    def measured(self) -> dict[str, Any]:
+    def measure(self) -> dict[str, Any]:
         """Return seconds, CPU seconds (child processes included) and the peak memory in bytes, None where unknown."""
         seconds, cpu = time.perf_counter() - self._start[0], _cpu_seconds() - self._start[1]
         return {"seconds": round(seconds, 3), "cpu_seconds": round(cpu, 3), "peak_rss_bytes": peak_memory()}

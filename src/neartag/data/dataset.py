@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
 
-LARGEST_ID = 2**31 - 2  # ids, and the number of them, must fit into int32
+MAX_ID = 2**31 - 2  # ids, and the number of them, must fit into int32
 
 
 @dataclass

@@ -45,19 +45,19 @@ def split_ending(path: Path | str) -> tuple[str, str, str]:
 
 def read_bytes(path: Path | str) -> bytes:
     """Return the whole content of a file, decompressed if its ending is .gz, .xz or .bz2."""
-    with reading(path) as stream:
+    with open_to_read(path) as stream:
         return stream.read()
 
 
 def read_lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
     """Yield the number of each line, from 1, and its bytes without the line end; only one line is in memory."""
-    with reading(path) as stream:
+    with open_to_read(path) as stream:
         for number, line in enumerate(stream, start=1):
             yield number, line.rstrip(b"\n").removesuffix(b"\r")
 
 
 @contextmanager
-def reading(path: Path | str) -> Iterator[IO[bytes]]:
+def open_to_read(path: Path | str) -> Iterator[IO[bytes]]:
     """Open a file and read its decompressed bytes; whatever goes wrong with the file is a DataError."""
     try:
         with _open_decompressed(Path(path)) as stream:
@@ -72,7 +72,7 @@ def reading(path: Path | str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def replacing(path: Path | str) -> Iterator[IO[bytes]]:
+def open_to_replace(path: Path | str) -> Iterator[IO[bytes]]:
     """Open a file to write it anew, compressed by its ending; the old one is replaced at the end, or not at all.
 
     A device or a pipe, such as /dev/null, cannot be replaced by a file: it is written to directly.

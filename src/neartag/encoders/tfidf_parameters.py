@@ -10,7 +10,7 @@ import numpy as np
 from neartag.core.errors import ParameterError
 from neartag.encoders.term_counts import MAX_COLUMNS
 
-WHOLE = (int, np.integer)
+INTEGER_TYPES = (int, np.integer)
 
 
 def check_parameters(features: Any) -> None:
@@ -27,7 +27,7 @@ def check_parameters(features: Any) -> None:
     if not isinstance(stop_words, (list, tuple, set, frozenset)) or not all_words(stop_words):
         raise ParameterError(f"stop_words={stop_words!r:.60}: must be a list or set of words, or None")
     bounds = (1, 1) if features.char_ngrams is None else features.char_ngrams
-    pair = isinstance(bounds, (list, tuple)) and len(bounds) == 2 and all(isinstance(b, WHOLE) for b in bounds)
+    pair = isinstance(bounds, (list, tuple)) and len(bounds) == 2 and all(isinstance(b, INTEGER_TYPES) for b in bounds)
     if not pair or not 1 <= bounds[0] <= bounds[1]:
         raise ParameterError(f"char_ngrams={bounds!r}: must be (shortest, longest) with 1 <= shortest <= longest")
     hashing = features.hashing
@@ -42,13 +42,13 @@ def all_words(items: Iterable[object]) -> bool:
 
 def as_python_number(number: int | float) -> int | float:
     """Return a Python number for a numpy one: JSON can hold it."""
-    return int(number) if isinstance(number, WHOLE) else float(number)
+    return int(number) if isinstance(number, INTEGER_TYPES) else float(number)
 
 
 def as_count(limit: int | float, n_texts: int) -> float:
     """Return how many texts `min_df` or `max_df` means: a float is a share of them."""
-    return limit if isinstance(limit, WHOLE) else limit * n_texts
+    return limit if isinstance(limit, INTEGER_TYPES) else limit * n_texts
 
 
 def _is_whole(number: object) -> bool:
-    return isinstance(number, WHOLE) and not isinstance(number, bool)
+    return isinstance(number, INTEGER_TYPES) and not isinstance(number, bool)

@@ -27,7 +27,7 @@ class Matches:
 
 def match_labels(labels: np.ndarray, Y: csr_matrix) -> Matches:
     """Return which predictions are true labels; ParameterError if both do not fit together."""
-    truth = canonical(Y, "Y")
+    truth = to_canonical(Y, "Y")
     points, label_count = truth.shape
     predicted = np.asarray(labels)
     if predicted.ndim != 2 or predicted.shape[0] != points:
@@ -109,7 +109,7 @@ def _best_gains(matches: Matches, weights: np.ndarray, discount: np.ndarray) -> 
     return np.bincount(rows[first], weights=gains[first] * discount[ranks[first]], minlength=points)
 
 
-def canonical(Y: csr_matrix, name: str) -> csr_matrix:
+def to_canonical(Y: csr_matrix, name: str) -> csr_matrix:
     """Return a label matrix with sorted indices and neither duplicates nor stored zeros; `name` is for errors."""
     if not issparse(Y):
         raise ParameterError(f"{name} must be a scipy sparse matrix: it is a {type(Y).__name__}")

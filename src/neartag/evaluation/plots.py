@@ -66,12 +66,12 @@ def draw(panels: Sequence[Panel], target: str | Path) -> None:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    from neartag.data.files import replacing
+    from neartag.data.files import open_to_replace
 
     ending = Path(target).suffix.lower().removeprefix(".")
     canvas = FigureCanvasSVG if ending == "svg" else FigureCanvasAgg  # neither needs a screen
     # The same results must give the same bytes: no date, no random ids.
-    with matplotlib.rc_context({"svg.hashsalt": "neartag", "font.size": 10.5}), replacing(target) as stream:
+    with matplotlib.rc_context({"svg.hashsalt": "neartag", "font.size": 10.5}), open_to_replace(target) as stream:
         figure = Figure(figsize=(8.6, 3.7 * len(panels)))
         canvas(figure)
         for axes, panel in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.evaluation.matches import canonical, frequencies
+from neartag.evaluation.matches import frequencies, to_canonical
 
 # The XMC repository's values for all data sets but Wikipedia's (0.5, 0.4) and Amazon's (0.6, 2.6).
 PROPENSITY_A = 0.55
@@ -28,7 +28,7 @@ class LabelCounts(NamedTuple):
     @classmethod
     def of(cls, Y_train: csr_matrix) -> LabelCounts:
         """Return the counts of a label matrix (n, L)."""
-        train = canonical(Y_train, "Y_train")
+        train = to_canonical(Y_train, "Y_train")
         return cls(frequencies(train), int(train.shape[0]))
 
     def widen(self, labels: int) -> LabelCounts:

@@ -23,7 +23,7 @@ from neartag.linalg import csr
 
 EMBEDDED = "debian"
 # The paper's data sets by the registry's names, in the order of its tables. Of two with the same title the first wins.
-SMALL = {
+SMALL_SETS = {
     "bibtex": "BibTeX",
     "delicious": "Delicious",
     "mediamill": "MediaMill",
@@ -31,20 +31,20 @@ SMALL = {
     "eurlex": "EURLex",
     "eurlex4k-partial": "EURLex",
 }
-LARGE = {
+LARGE_SETS = {
     "wiki10": "Wiki10",
     "delicious-large": "DeliciousLarge",
     "wikilshtc": "WikiLSHTC",
     "amazon": "Amazon",
     "ads-1m": "Ads1M",
 }
-OTHER_LARGE = ("yso-finna-en-100k",)  # real and large, but not the paper's
+OTHER_LARGE_SETS = ("yso-finna-en-100k",)  # real and large, but not the paper's
 SUBSTITUTES = {"eurlex4k-partial": "10,251 of EURLex's 19,348 documents, features made anew"}
 # Made-up sets in place of missing large ones: 1/10 of the size, so that two cores need hours and not days.
 SYNTHETIC_FRACTIONS = {"wiki10": 1, "delicious-large": 10, "wikilshtc": 10, "amazon": 10, "ads-1m": 10}
 QUICK_FRACTIONS = {"wiki10": 10}
 QUICK_TRAIN, QUICK_TEST = 3000, 1000  # points of a sample, at most
-_SYNTHETIC = re.compile(rf"synthetic-(?P<set>{'|'.join(LARGE)})-(?P<fraction>[1-9]\d*)")
+_SYNTHETIC = re.compile(rf"synthetic-(?P<set>{'|'.join(LARGE_SETS)})-(?P<fraction>[1-9]\d*)")
 _CACHED_SETS = 2  # held in memory between cells
 
 
@@ -57,9 +57,9 @@ class Parts(NamedTuple):
     Y_test: csr_matrix
 
 
-def present() -> tuple[str, ...]:
+def available() -> tuple[str, ...]:
     """Return the names of the data sets that experiments can use here, the embedded corpus last."""
-    return (*(name for name in (*SMALL, *LARGE, *OTHER_LARGE) if registry.is_here(name)), EMBEDDED)
+    return (*(name for name in (*SMALL_SETS, *LARGE_SETS, *OTHER_LARGE_SETS) if registry.is_here(name)), EMBEDDED)
 
 
 def choose(names: Sequence[str] = (), *, quick: bool = False) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def choose(names: Sequence[str] = (), *, quick: bool = False) -> tuple[str, ...]
 
     Without names: all that are present, and made-up sets in place of the paper's missing large ones.
     """
-    here, made = present(), _synthetic_substitutes(quick)
+    here, made = available(), _synthetic_substitutes(quick)
     for name in names:
         if name not in here and not _SYNTHETIC.fullmatch(name):
             registry.find(name)  # its error says where to put the set, if it is not there at all
@@ -77,23 +77,23 @@ def choose(names: Sequence[str] = (), *, quick: bool = False) -> tuple[str, ...]
 
 def in_table_order(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names, each once, in the order of the paper's tables; others come last."""
-    places = {name: place for place, name in enumerate((*SMALL, *LARGE, *OTHER_LARGE, EMBEDDED))}
+    places = {name: place for place, name in enumerate((*SMALL_SETS, *LARGE_SETS, *OTHER_LARGE_SETS, EMBEDDED))}
     return tuple(sorted(dict.fromkeys(names), key=lambda name: (places.get(name, len(places)), name)))
 
 
-def small(wanted: Sequence[str]) -> list[str]:
+def choose_small(wanted: Sequence[str]) -> list[str]:
     """Return the small sets among those wanted, one for each of the paper's; without any, the embedded corpus."""
-    return _one_per_title(SMALL, wanted) or [EMBEDDED]
+    return _one_per_title(SMALL_SETS, wanted) or [EMBEDDED]
 
 
-def large(wanted: Sequence[str]) -> list[str]:
+def choose_large(wanted: Sequence[str]) -> list[str]:
     """Return the large sets among those wanted, the paper's first."""
-    return [*_one_per_title(LARGE, wanted), *(name for name in OTHER_LARGE if name in wanted)]
+    return [*_one_per_title(LARGE_SETS, wanted), *(name for name in OTHER_LARGE_SETS if name in wanted)]
 
 
 def paper_name(name: str) -> str:
     """Return the paper's name of a data set, or of the one that it stands for; "" if there is none."""
-    return {**SMALL, **LARGE}.get(name, "")
+    return {**SMALL_SETS, **LARGE_SETS}.get(name, "")
 
 
 def title(name: str) -> str:
@@ -102,7 +102,7 @@ def title(name: str) -> str:
         return "Debian (embedded corpus)"
     if match := _SYNTHETIC.fullmatch(name):
         size = "" if match["fraction"] == "1" else f", 1/{match['fraction']} of its size"
-        return f"synthetic, {LARGE[match['set']]}'s shape{size}"
+        return f"synthetic, {LARGE_SETS[match['set']]}'s shape{size}"
     if name in SUBSTITUTES:
         return f"{paper_name(name)} (substitute: {name})"
     return paper_name(name) or name
@@ -120,17 +120,17 @@ def synthetic_name(name: str, fraction: int) -> str:
 
 def load(name: str) -> tuple[csr_matrix, csr_matrix]:
     """Return the features and labels of a whole data set, the training part first."""
-    return _join(official(name))
+    return _join(load_official(name))
 
 
 @lru_cache(maxsize=_CACHED_SETS)
-def official(name: str) -> Parts:
+def load_official(name: str) -> Parts:
     """Return a data set's own training and test part."""
     if name == EMBEDDED:
         words, labels, _, count = _read_corpus()
         return _encode_corpus(words, labels, np.arange(count), np.arange(count, len(words)))
     if match := _SYNTHETIC.fullmatch(name):
-        return _make_synthetic(LARGE[match["set"]], int(match["fraction"]))
+        return _make_synthetic(LARGE_SETS[match["set"]], int(match["fraction"]))
     train, test = registry.load(name, "train"), registry.load(name, "test")
     # The file of one part may declare fewer features or labels than the other's.
     features, labels = max(train.n_features, test.n_features), max(train.n_labels, test.n_labels)
@@ -150,7 +150,7 @@ def split(name: str, seed: int, quick: bool = False) -> Parts:
     """
     if name == EMBEDDED:
         return _split_corpus(seed, quick)
-    parts = official(name)
+    parts = load_official(name)
     return make_split(parts, train_size(parts, printed_sizes(name)), seed, quick)
 
 

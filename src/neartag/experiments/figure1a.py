@@ -22,8 +22,8 @@ from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Seri
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.linalg.rows import as_rows, normalise
+from neartag.x1.cluster_training import make_partition
 from neartag.x1.label_graph import neighbour_graph
-from neartag.x1.learner import make_partition
 from neartag.x1.settings import SVPSettings, X1Settings
 from neartag.x1.svp import svp
 
@@ -49,7 +49,7 @@ class Approximation(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell for the SVDs of each data set and one for X1."""
-        sets = [*datasets.small(plan.data), *datasets.large(plan.data)][: 1 if plan.quick else None]
+        sets = [*datasets.choose_small(plan.data), *datasets.choose_large(plan.data)][: 1 if plan.quick else None]
         wanted = ("svd", "x1") if plan.wants("x1") else ("svd",)
         return [plan.cell(self.name, data, method) for data in sets for method in wanted]
 

@@ -25,11 +25,14 @@ class Frequencies(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per data set."""
-        return [plan.cell(self.name, data) for data in [*datasets.small(plan.data), *datasets.large(plan.data)]]
+        return [
+            plan.cell(self.name, data)
+            for data in [*datasets.choose_small(plan.data), *datasets.choose_large(plan.data)]
+        ]
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return the curve of the training documents, and how many labels are rare."""
-        return frequencies(datasets.official(cell.data).Y)  # the whole set: a sample would have a longer tail
+        return frequencies(datasets.load_official(cell.data).Y)  # the whole set: a sample would have a longer tail
 
     def report(self, results: Results) -> list[Block]:
         """Return one plot of all data sets, and the shares of rare labels."""

@@ -22,12 +22,12 @@ def clusters_for(points: int) -> int:
 
 def small_sets(plan: Plan) -> list[str]:
     """Return the data sets of a figure on small sets; only one if the plan is quick."""
-    return datasets.small(plan.data)[: 1 if plan.quick else None]
+    return datasets.choose_small(plan.data)[: 1 if plan.quick else None]
 
 
 def load_parts(cell: Cell) -> Parts:
     """Return the own parts of a cell's data set, or a sample of them if the cell is quick."""
-    return datasets.split(cell.data, 0, quick=True) if cell.quick else datasets.official(cell.data)
+    return datasets.split(cell.data, 0, quick=True) if cell.quick else datasets.load_official(cell.data)
 
 
 def first_learners(model: Any, count: int) -> Any:

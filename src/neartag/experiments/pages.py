@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from neartag.core.errors import DataError
-from neartag.data.files import replacing
+from neartag.data.files import open_to_replace
 from neartag.experiments import details
 from neartag.experiments.report import draw, html, markdown
 from neartag.experiments.report.blocks import Block, Figure
@@ -40,7 +40,7 @@ def write_report(results: Results, folder: Path, names: Sequence[str] = NAMES) -
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"{path.parent}: cannot be made: {error.strerror or error}") from error
-        with replacing(path) as stream:
+        with open_to_replace(path) as stream:
             stream.write(text.encode())
     return list(pages)
 

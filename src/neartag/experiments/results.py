@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neartag.core.errors import DataError
-from neartag.data.files import read_bytes, replacing
+from neartag.data.files import open_to_replace, read_bytes
 from neartag.experiments.plan import Cell, Plan
 
 
@@ -119,7 +119,7 @@ def write_record(folder: Path, record: Record) -> None:
     except OSError as error:
         raise DataError(f"{path.parent}: cannot be made: {error.strerror or error}") from error
     text = json.dumps(record.as_json(), indent=1, ensure_ascii=False, allow_nan=False, default=_to_python)
-    with replacing(path) as stream:
+    with open_to_replace(path) as stream:
         stream.write(f"{text}\n".encode())
 
 

@@ -27,8 +27,8 @@ class LargeSets(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per method and data set."""
-        wanted = [*datasets.large(plan.data), *datasets.synthetic_sets(plan.data)]
-        if not datasets.large(plan.data) and datasets.EMBEDDED in plan.data:
+        wanted = [*datasets.choose_large(plan.data), *datasets.synthetic_sets(plan.data)]
+        if not datasets.choose_large(plan.data) and datasets.EMBEDDED in plan.data:
             wanted.append(datasets.EMBEDDED)  # the largest real set that is always there
         return [plan.cell(self.name, data, method) for data in wanted for method in METHODS if plan.wants(method)]
 

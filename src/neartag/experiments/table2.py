@@ -33,7 +33,7 @@ class Sizes(Experiment):
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return the counts of the data set's own parts: the whole set even in a quick run."""
-        parts = datasets.official(cell.data)
+        parts = datasets.load_official(cell.data)
         points = parts.X.shape[0]
         return {
             "features": parts.X.shape[1],

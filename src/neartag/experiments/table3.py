@@ -33,7 +33,7 @@ class SmallSets(Experiment):
         """Return one cell per method and split."""
         return [
             plan.cell(self.name, data, method, seed)
-            for data in datasets.small(plan.data)
+            for data in datasets.choose_small(plan.data)
             for method in METHODS
             if plan.wants(method)
             for seed in plan.runs(SPLITS if method in ALL_SPLITS_METHODS else FEWER_SPLITS.get(data, SPLITS))

@@ -35,7 +35,7 @@ class Stability(Experiment):
         """Return one cell per run on one data set: a large one, else the last small one, else the embedded one."""
         if not plan.wants("x1"):
             return []
-        data = (datasets.large(plan.data) or datasets.small(plan.data)[-1:])[0]
+        data = (datasets.choose_large(plan.data) or datasets.choose_small(plan.data)[-1:])[0]
         return [plan.cell(self.name, data, "x1", seed) for seed in plan.runs(RUNS, quick=3)]
 
     def settings(self, cell: Cell) -> dict[str, Any]:

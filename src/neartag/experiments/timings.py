@@ -44,7 +44,7 @@ class Timings(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per method and run, and one per number of clusters."""
-        sets = [*datasets.small(plan.data), *datasets.large(plan.data)]
+        sets = [*datasets.choose_small(plan.data), *datasets.choose_large(plan.data)]
         cells = [
             plan.cell(self.name, data, method, seed)
             for data in sets
@@ -60,7 +60,7 @@ class Timings(Experiment):
         """Return the paper's settings for X1 with one learner, and the presets of the others."""
         if not methods.find_variant(cell.method).as_paper:
             return methods.preset(cell.method, cell.data)
-        large = cell.data in datasets.large([cell.data])
+        large = cell.data in datasets.choose_large([cell.data])
         clusters = cell.option("clusters")
         settings = {**methods.paper_settings(cell.data, large=large), "n_learners": 1}
         return settings if clusters is None else {**settings, "n_clusters": clusters}

@@ -17,7 +17,7 @@ from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows, transpose
 
 # With λ = 0 and points alike the system is singular; this much changes no answer that it has.
-SMALLEST_L2 = 1e-10
+MIN_L2 = 1e-10
 # Columns solved together at least: few enough for several threads, enough for the products to be worth it.
 MIN_COLUMNS = 25
 
@@ -71,7 +71,7 @@ def solve_ridge(
         error = right.copy() if start is None else right - gram.regularized_times(weights, own, l2)
         diagonal = np.ones((1, 1), np.float32)
         if precondition:
-            diagonal = (np.outer(gram.diagonal, own) + max(l2, SMALLEST_L2)).astype(np.float32)  # (d, 1 or columns)
+            diagonal = (np.outer(gram.diagonal, own) + max(l2, MIN_L2)).astype(np.float32)  # (d, 1 or columns)
         goal = tolerance**2 * _column_products(right, right / diagonal)  # (columns,)
         steady = error / diagonal
         direction = steady.copy()

@@ -13,10 +13,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core.parameters import MAX_COUNT
 from neartag.linalg.quantization import TYPES, pack, unpack
 from neartag.linalg.rows import Rows
-
-MAX_COUNT = 2**31 - 1  # ids, and so the number of them, are stored as int32
 
 
 def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: str = "float32") -> None:
@@ -87,10 +86,10 @@ def check_pointers(name: str, indptr: np.ndarray, indices: np.ndarray, width: in
     require(indices.dtype == np.int32 and indices.ndim == 1, f"{name} has no column numbers")
     rising = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
     require(rising, f"{name} has row pointers that do not rise from 0 to its {len(indices)} entries")
-    require(within(indices, width), f"{name} has column numbers outside 0 … {width - 1}")
+    require(are_within(indices, width), f"{name} has column numbers outside 0 … {width - 1}")
 
 
-def within(numbers: np.ndarray, bound: int) -> bool:
+def are_within(numbers: np.ndarray, bound: int) -> bool:
     """Say whether every number is at least 0 and below the bound."""
     return numbers.size == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < bound)
 

@@ -8,8 +8,8 @@ the plain numpy line that it equals.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, VALUES, kernel
 
 

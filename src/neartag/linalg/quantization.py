@@ -25,7 +25,7 @@ TYPES = {"float32": np.float32, "float16": np.float16, "int8": np.int8}
 FLOAT16_TOP_EXPONENT = 15
 INT8_TOP, INT8_SCALE_BITS = 127, 17  # 17 bits of the scale and 7 of the number are the 24 bits of a float32
 # A column whose scale would be smaller is not scaled, and so becomes zero: products with such scales are not exact.
-SMALLEST_SCALE = 2.0**-100
+MIN_SCALE = 2.0**-100
 
 
 def round_to(rows: Rows, precision: str) -> Rows:
@@ -71,4 +71,4 @@ def _scale(largest: np.ndarray, precision: str) -> np.ndarray:
     else:
         mantissa, exponent = np.frexp(largest.astype(np.float64) / INT8_TOP)
         scale = np.ldexp(np.floor(np.ldexp(mantissa, INT8_SCALE_BITS)), exponent - INT8_SCALE_BITS)
-    return np.where((largest == 0) | (scale < SMALLEST_SCALE), 1, scale).astype(np.float32)
+    return np.where((largest == 0) | (scale < MIN_SCALE), 1, scale).astype(np.float32)

@@ -7,8 +7,8 @@ sequence of period 2⁶⁴, so that a seed can be used as it is.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, kernel
 
 WORD = types.uint64

@@ -124,7 +124,7 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
     `in_place` overwrites the rows given, if they are writable float32, so that no second copy is held. `widened` is how
     many entries are worked on in float64 at a time; the result does not depend on it.
     """
-    ends, lengths = _ends(rows), row_lengths(rows, widened=widened)
+    ends, lengths = _row_ends(rows), row_lengths(rows, widened=widened)
     # Each row by itself: what becomes of it must not depend on those beside it.
     lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT_TOLERANCE)] = 1
     if (lengths == 1).all():
@@ -147,11 +147,11 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
 
 def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:
     """Return the Euclidean length of each row (n,), in float64."""
-    ends = _ends(rows)
+    ends = _row_ends(rows)
     return np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends, widened))])
 
 
-def _ends(rows: Rows) -> np.ndarray:
+def _row_ends(rows: Rows) -> np.ndarray:
     """Return where each row's entries begin, and where the last one's end (n + 1,)."""
     return rows.indptr if sparse.issparse(rows) else np.arange(rows.shape[0] + 1) * rows.shape[1]
 

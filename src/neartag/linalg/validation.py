@@ -58,7 +58,7 @@ def _dense_features(X: Any, name: str) -> np.ndarray:
 def _check_finite(matrix: Any, name: str) -> None:
     """Raise unless every value is a number that float32 can hold."""
     values = matrix.data if sparse.issparse(matrix) else matrix
-    largest = _largest(values)
+    largest = _largest_magnitude(values)
     if values.dtype.kind == "f" and not np.isfinite(largest):
         what = "NaN" if np.isnan(values).any() else "infinity"
         row = _first_bad_row(matrix)
@@ -72,7 +72,7 @@ def _check_finite(matrix: Any, name: str) -> None:
 def _sum_duplicates(matrix: Any, name: str) -> Any:
     """Return rows in which a feature that a row has several times stands once; the sum must be finite too."""
     matrix = as_rows(matrix)
-    if not np.isfinite(_largest(matrix.data)):
+    if not np.isfinite(_largest_magnitude(matrix.data)):
         raise ParameterError(
             f"Input {name} contains a value too large for float32 (infinity there): the values of one feature "
             f"added up, first in row {_first_bad_row(matrix)}: scale the features"
@@ -163,7 +163,7 @@ def check_count(name: str, value: object, low: int = 1) -> None:
         raise ParameterError(f"{name} must be a whole number of at least {low}, not {value!r}")
 
 
-def _largest(values: np.ndarray) -> Any:
+def _largest_magnitude(values: np.ndarray) -> Any:
     """Return the largest magnitude, NaN where there is one; without the copies that abs() or isfinite() make."""
     if not values.size:
         return 0.0

@@ -155,11 +155,11 @@ class Comparison:
         usage = Usage()
         with progress.start(None, "training"):
             classifier.fit(self.parts.X, self.parts.Y, progress=progress)
-        training, model = usage.measured(), classifier.model_
+        training, model = usage.measure(), classifier.model_
         usage = Usage()
         batches = predict_batches(model, self.parts.X_test, max(self.cuts), classifier.n_jobs, progress)
         labels = np.vstack([labels for labels, _ in batches])
-        predicting = usage.measured()
+        predicting = usage.measure()
         with progress.start(None, "saving"):
             model_bytes = self.model_bytes(model)
         figures = {

@@ -116,10 +116,10 @@ def write(path: Path | str, method: str, settings: dict[str, Any], about: dict[s
     """
     import json
 
-    from neartag.data.files import replacing
+    from neartag.data.files import open_to_replace
 
     content = {"method": method, "settings": settings, **({"about": about} if about else {})}
-    with replacing(path) as stream:
+    with open_to_replace(path) as stream:
         stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
 
 
@@ -158,17 +158,17 @@ def _read(path: Path, method: str) -> dict[str, Any]:
 
     form = '{"method": "x1", "settings": {"l2": 3.0}}'
     try:
-        found = json.loads(read_bytes(path))
+        content = json.loads(read_bytes(path))
     except DataError as error:
         raise ParameterError(f"preset {error}; neartag tune DATA --out {path} would make it") from error
     except ValueError as error:
         raise ParameterError(f"preset {path}: is no JSON such as {form}: {error}") from error
-    if not isinstance(found, dict) or not isinstance(found.get("settings"), dict):
+    if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
         raise ParameterError(f"preset {path}: must be an object such as {form}")
-    whose = found.get("method", method)
+    whose = content.get("method", method)
     if whose != method:
         raise ParameterError(f"preset {path} is one of {whose}, not of {method}: give --method {whose}")
     try:
-        return check_settings(found["settings"], registry.get(method).parameters, method)
+        return check_settings(content["settings"], registry.get(method).parameters, method)
     except ParameterError as error:
         raise ParameterError(f"preset {path}: {error}") from error

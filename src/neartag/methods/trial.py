@@ -76,8 +76,8 @@ def _choose_prediction(
         key = tuple(settings.values())
         if key not in measured:
             labels, _ = classifier.set_params(**settings).predict_topk(split.X_held, CUTS[-1])
-            found = evaluate(labels, split.Y_held, ks=CUTS)
-            measured[key] = {f"P@{k}": found[f"P@{k}"] for k in CUTS}
+            metrics = evaluate(labels, split.Y_held, ks=CUTS)
+            measured[key] = {f"P@{k}": metrics[f"P@{k}"] for k in CUTS}
         return float(np.mean(list(measured[key].values())))
 
     best = first

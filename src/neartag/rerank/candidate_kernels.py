@@ -7,8 +7,8 @@ plain numpy lines.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 from neartag.linalg.product_kernels import first_not_below, row_times_dense
 from neartag.search.topk_kernels import place_label
@@ -19,7 +19,7 @@ FLAGS = types.boolean[::1]
 # label's sum had before (L,).
 CENTROIDS = types.Tuple((CSR, MATRIX, VALUES))
 # A label's sum without one of its points is nothing when its squared length is no more than this.
-NOTHING_LEFT = 1e-3
+MIN_SQUARED_LENGTH = 1e-3
 
 
 @kernel(types.boolean(FLOAT, ID, FLOAT, ID))
@@ -133,7 +133,7 @@ def _leave_own_sums(rows, centroids, own, i, similarity):
                 kept += data[q] * data[q]
         inner = similarity[label] * lengths[label]
         rest = lengths[label] * lengths[label] - 2 * inner + kept
-        similarity[label] = max((inner - kept) / np.sqrt(rest), 0.0) if rest > NOTHING_LEFT else 0.0
+        similarity[label] = max((inner - kept) / np.sqrt(rest), 0.0) if rest > MIN_SQUARED_LENGTH else 0.0
 
 
 @kernel(types.void(ID[::1], COUNT, FLOAT[::1], FLAGS))

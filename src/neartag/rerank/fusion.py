@@ -19,13 +19,13 @@ from neartag.rerank import fusion_kernels
 
 # Knots of the functions of one variable, and on each side of those of two.
 FINE_KNOTS, COARSE_KNOTS = 8, 4
-PENALTY = 1.0
+L2_PENALTY = 1.0
 # With more candidates than this the first steps are made on a part of them.
-FEW_CANDIDATES = 4000
+MAX_CANDIDATES_IN_ONE_GO = 4000
 # Newton's steps at most, and the relative fall of the loss that ends them.
-MAX_STEPS, SETTLED = 30, 1e-4
+MAX_STEPS, MIN_LOSS_FALL = 30, 1e-4
 # A step is halved no further when it is this short.
-SHORTEST_STEP = 1e-3
+MIN_STEP_LENGTH = 1e-3
 
 Sums = tuple[float, np.ndarray, np.ndarray]  # loss, gradient (terms,), and the Hessian's lower triangle (terms, terms)
 
@@ -77,17 +77,17 @@ class Fusion:
         threads: int = 1,
         start: Fusion | None = None,
         *,
-        settled: float = SETTLED,
+        min_loss_fall: float = MIN_LOSS_FALL,
         max_steps: int = MAX_STEPS,
     ) -> Fusion:
         """Return the fusion fitted to candidates: features (m, J) float32, and whether each is right (m,).
 
         `start` is a fusion of much the same candidates, from whose knots and weights to go on.
         """
-        if start is None and len(correct) > FEW_CANDIDATES:
+        if start is None and len(correct) > MAX_CANDIDATES_IN_ONE_GO:
             quarter = fixed_subsample(len(correct), 4)
             part = features[quarter], correct[quarter]  # most of the way on a part of them
-            start = cls.fit(*part, threads, settled=settled, max_steps=max_steps)
+            start = cls.fit(*part, threads, min_loss_fall=min_loss_fall, max_steps=max_steps)
         if start is not None:
             fine, coarse, weights = start.fine, start.coarse, start.weights.copy()
         else:
@@ -99,7 +99,9 @@ class Fusion:
         def evaluate(weights: np.ndarray, with_hessian: bool) -> Sums:
             return _penalised_sums(features, correct, (fine, coarse), weights, with_hessian, threads)
 
-        weights, loss = _newton(evaluate, weights, is_near=start is not None, settled=settled, max_steps=max_steps)
+        weights, loss = _newton(
+            evaluate, weights, is_near=start is not None, min_loss_fall=min_loss_fall, max_steps=max_steps
+        )
         return cls(fine, coarse, weights, loss / max(1, len(correct)))
 
 
@@ -121,7 +123,7 @@ def _penalised_sums(
 
     sums = sum_blocks(summand, len(features), threads)
     own = weights[:-1]
-    return float(sums[-1, -1]) + PENALTY / 2 * float(own @ own), sums[-1, :-1] + PENALTY * own, sums[:-2, :-1]
+    return float(sums[-1, -1]) + L2_PENALTY / 2 * float(own @ own), sums[-1, :-1] + L2_PENALTY * own, sums[:-2, :-1]
 
 
 def _newton(
@@ -129,7 +131,7 @@ def _newton(
     weights: np.ndarray,
     *,
     is_near: bool,
-    settled: float,
+    min_loss_fall: float,
     max_steps: int,
 ) -> tuple[np.ndarray, float]:
     """Return the weights where the loss is least, the constant kept as it is, and that loss.
@@ -139,14 +141,14 @@ def _newton(
     loss, gradient, hessian = evaluate(weights, True)
     renew = not is_near
     for _ in range(max_steps):
-        whole = np.tril(hessian) + np.tril(hessian, -1).T + PENALTY * np.eye(len(gradient))
+        whole = np.tril(hessian) + np.tril(hessian, -1).T + L2_PENALTY * np.eye(len(gradient))
         step = np.linalg.solve(whole, gradient)
         length = 1.0
         while True:
             tried = weights.copy()
             tried[:-1] -= length * step
             sums = evaluate(tried, renew)
-            if sums[0] <= loss or length < SHORTEST_STEP:
+            if sums[0] <= loss or length < MIN_STEP_LENGTH:
                 break
             length /= 2
         fallen = loss - sums[0]
@@ -155,7 +157,7 @@ def _newton(
             hessian = sums[2] if renew else hessian
         if not renew and length < 1.0:
             renew, hessian = True, evaluate(weights, True)[2]
-        elif fallen <= settled * loss:
+        elif fallen <= min_loss_fall * loss:
             break
     return weights, loss
 

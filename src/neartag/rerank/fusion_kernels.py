@@ -7,8 +7,8 @@ plain numpy lines.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, DOUBLE, FLOAT, ID, POINTER, VALUES, kernel, read
 
 # What no vote and no similarity count as, before logarithms.
@@ -21,7 +21,7 @@ KNOTS = types.Tuple((read(DOUBLE, 2), read(DOUBLE, 2)))  # fine and coarse, a ro
 
 
 @kernel(types.Tuple((COUNT, DOUBLE))(DOUBLE, read(DOUBLE)))
-def _between(value, knots):
+def _locate(value, knots):
     """The knot below a value and how far it is on the way to the next one, from 0 to 1."""
     last = knots.shape[0] - 1
     if value <= knots[0]:
@@ -41,13 +41,13 @@ def _terms(features, knots, places, shares):
     count, width, corners = features.shape[0], fine.shape[1], coarse.shape[1]
     term = 0
     for j in range(count):
-        place, share = _between(features[j], fine[j])
+        place, share = _locate(features[j], fine[j])
         places[term], shares[term] = j * width + place, 1 - share
         places[term + 1], shares[term + 1] = j * width + place + 1, share
         term += 2
-    column, along = _between(features[count - 1], coarse[count - 1])
+    column, along = _locate(features[count - 1], coarse[count - 1])
     for j in range(count - 1):
-        row, down = _between(features[j], coarse[j])
+        row, down = _locate(features[j], coarse[j])
         corner = count * width + (j * corners + row) * corners + column
         places[term], shares[term] = corner, (1 - down) * (1 - along)
         places[term + 1], shares[term + 1] = corner + 1, (1 - down) * along
@@ -61,9 +61,9 @@ def _log_odds(features, tables):
     """The log-odds of a candidate from its features."""
     knots, heights, slopes, fine, levels, coarse = tables
     last = features.shape[0] - 1
-    place, share = _between(features[last], fine)
+    place, share = _locate(features[last], fine)
     total = levels[place] + share * (levels[place + 1] - levels[place])
-    column, along = _between(features[last], coarse)
+    column, along = _locate(features[last], coarse)
     for j in range(last):
         value = max(np.float64(features[j]), knots[j, 0])
         place = 0

@@ -12,7 +12,7 @@ from neartag.linalg.rows import Rows, csr_arrays
 from neartag.rerank.candidates import generate
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.search.exact import Neighbours
-from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
+from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex
 from neartag.search.weights import FEATURE_SHARPNESS, no_voters, voter_weights
 
 # Neighbours by features of each point.
@@ -36,14 +36,14 @@ class NeighbourSearch:
 
     @classmethod
     def from_rows(
-        cls, X: Rows, seed: int, *, min_searched: int = MIN_SEARCHED, most_work: float = MOST_WORK
+        cls, X: Rows, seed: int, *, min_searched: int = MIN_SEARCHED, max_entries_read: float = MAX_ENTRIES_READ
     ) -> NeighbourSearch:
         """Return the search of unit rows, and which of them are searched."""
         n, index = X.shape[0], FeatureIndex.from_rows(X)
         many = n
         if n > min_searched:
             work = index.work(X[:: max(1, n // SAMPLED_ROWS)], NEIGHBOURS + 1, PRUNE_LOOSELY)
-            many = min(n, max(min_searched, int(n * most_work / max(1.0, work))))
+            many = min(n, max(min_searched, int(n * max_entries_read / max(1.0, work))))
         if many == n:
             return cls(X, np.arange(n), index)
         searched = np.sort(np.random.default_rng(seed).choice(n, many, replace=False))
@@ -105,6 +105,6 @@ def find_hard_negatives(
         rows, own = X[block], Y[block]
         ids, cosines = neighbours.find(block, threads)
         voters = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", FEATURE_SHARPNESS)
-        found = generate(rows, labels, no_voters(rows.shape[0]), voters, centroids, size, threads, own)
-        blocks.append(found.negatives(found.are_correct(own), Y.shape[1]))
+        candidates = generate(rows, labels, no_voters(rows.shape[0]), voters, centroids, size, threads, own)
+        blocks.append(candidates.negatives(candidates.are_correct(own), Y.shape[1]))
     return csr_matrix(sparse.vstack(blocks, format="csr"))

@@ -93,7 +93,7 @@ def _fit(index: FeatureIndex, having: csr_matrix, cost: float, min_weight: float
 
 def _neighbours(index: FeatureIndex, own: np.ndarray, stop: int) -> np.ndarray:
     """Return the points below `stop`, not among `own`, that are nearest to any of those by features."""
-    found: set[int] = set()
+    labels: set[int] = set()
     for point in own[-NEWEST_POINTS:].tolist():
         row = index.rows(np.array([point]))
         if index.is_sparse:
@@ -102,5 +102,5 @@ def _neighbours(index: FeatureIndex, own: np.ndarray, stop: int) -> np.ndarray:
             cosines = index.postings[:stop] @ row[0]
         cosines[own[own < stop]] = 0
         best = np.argsort(-cosines, kind="stable")[:NEIGHBOURS]
-        found.update(best[cosines[best] > 0].tolist())
-    return np.array(sorted(found), np.int64)
+        labels.update(best[cosines[best] > 0].tolist())
+    return np.array(sorted(labels), np.int64)

@@ -7,15 +7,15 @@ each against plain numpy lines.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 from neartag.linalg.product_kernels import first_not_below, row_times_dense
 
 # What a step of a search costs, against going through one weight, and what a search costs before its first.
 SEARCH_STEP, SEARCH_START = 2.0, 4.0
 # A projected gradient that is no larger moves nothing.
-NO_GRADIENT = 1e-12
+MIN_GRADIENT = 1e-12
 
 LABELS = read(ID, 2)  # candidates (m, room)
 
@@ -132,7 +132,7 @@ def _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound)
                 continue
             projected = min(gradient, 0.0)
         highest, lowest = max(highest, projected), min(lowest, projected)
-        if abs(projected) > NO_GRADIENT:
+        if abs(projected) > MIN_GRADIENT:
             before = alpha[at]
             alpha[at] = max(before - gradient / (squares[i] + 1.0 + soft), 0.0)
             change = (alpha[at] - before) * y

@@ -48,9 +48,9 @@ class Reranker:
         threads: int,
     ) -> Candidates:
         """Return the candidates of unit rows X, by those who vote on them and the labels of these."""
-        found = generate(X, labels, embedding_voters, feature_voters, self.centroids, self.size, threads)
-        found.labels[frequency[found.labels] == 0] = -1  # their points were all forgotten; −1 stays −1
-        return found
+        candidates = generate(X, labels, embedding_voters, feature_voters, self.centroids, self.size, threads)
+        candidates.labels[frequency[candidates.labels] == 0] = -1  # their points were all forgotten; −1 stays −1
+        return candidates
 
     def scores(self, X: Rows | SingleRow, candidates: Candidates, frequency: np.ndarray, threads: int) -> np.ndarray:
         """Return the probability of each candidate (m, room), −1 where there is none."""

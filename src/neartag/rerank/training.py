@@ -27,7 +27,7 @@ MAX_POINTS_TO_REFIT = 50_000
 # Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
 MIN_RECALL = 0.97
 # Steps that `fit_reranker` reports.
-STEPS = 4
+N_REPORTED_STEPS = 4
 # Candidates that a fusion is fitted to at most.
 MAX_FUSION_CANDIDATES = 250_000
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
@@ -207,9 +207,9 @@ def _make_trial(
 
     def trial_with(feature_voters: Voters) -> _Trial:
         arguments = rows, labels, held.embedding_voters, feature_voters, others.centroids, size, threads
-        found = generate(*arguments).sort_by_label()
-        fitted = _choose_for_fusion(found, MAX_FUSION_CANDIDATES, options.seed)
-        return _Trial(rows, found, found.are_correct(truth), fitted, frequency)
+        candidates = generate(*arguments).sort_by_label()
+        fitted = _choose_for_fusion(candidates, MAX_FUSION_CANDIDATES, options.seed)
+        return _Trial(rows, candidates, candidates.are_correct(truth), fitted, frequency)
 
     trial = trial_with(held.feature_voters)
     if held.nearby_voters is not None:

@@ -8,8 +8,8 @@ reach is found by counting, many at a time, and only those few are sorted.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 from neartag.linalg.product_kernels import dense_times_vector
 
@@ -19,7 +19,7 @@ GROUPS_PER_WANTED, MIN_GROUP_SIZE = 2, 4
 # Looking for it ends when it lets no more than this share through in vain, or after so many halvings, as where many are
 # equal.
 SHARE_IN_VAIN, MAX_HALVINGS = 0.125, 24
-_LOW = 0x7FFFFFFF
+_LOW_BITS = 0x7FFFFFFF
 
 
 @kernel(types.int64(VALUES, FLOAT), fastmath=True)
@@ -77,18 +77,18 @@ def best_of(values, places, names, ids, best):
         first = names[p] - places[p]
         for j in range(places[p], places[p + 1]):
             if values[j] >= least:
-                rising = bits[j] if bits[j] >= 0 else bits[j] ^ _LOW
-                keys[kept] = (np.int64(rising) << 32) | (_LOW - first - j)
+                rising = bits[j] if bits[j] >= 0 else bits[j] ^ _LOW_BITS
+                keys[kept] = (np.int64(rising) << 32) | (_LOW_BITS - first - j)
                 kept += 1
     keys[:kept].sort()
-    found = np.empty(wanted, np.int32)
+    best_bits = np.empty(wanted, np.int32)
     filled = min(wanted, kept)
     for slot in range(filled):
         key = keys[kept - 1 - slot]
         rising = np.int32(key >> 32)
-        found[slot] = rising if rising >= 0 else rising ^ _LOW
-        ids[slot] = _LOW - np.int32(key & _LOW)
-    best[:filled] = found.view(np.float32)[:filled]
+        best_bits[slot] = rising if rising >= 0 else rising ^ _LOW_BITS
+        ids[slot] = _LOW_BITS - np.int32(key & _LOW_BITS)
+    best[:filled] = best_bits.view(np.float32)[:filled]
     ids[filled:] = -1
     best[filled:] = -np.inf
 

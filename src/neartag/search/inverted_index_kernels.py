@@ -7,10 +7,10 @@ the plain numpy lines that it equals.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, POINTER, VALUES, kernel, read
-from neartag.search.topk_kernels import GLANCE, insert, largest
+from neartag.search.topk_kernels import SCAN_WIDTH, insert, largest
 
 ROW = types.Tuple((IDS, VALUES))  # the features of one row, and their values
 SCORES = FLOAT[::1]
@@ -19,18 +19,18 @@ SCRATCH = types.Tuple((SCORES, ID[::1], FLOAT[::1]))
 
 
 @kernel(FLOAT(FLOAT, COUNT))
-def _worth(value, length):
+def _value_per_entry(value, length):
     """How much a feature weighs for the work that a list of this length makes."""
     return np.float32(value * value / max(length, 1))
 
 
 @kernel(COUNT(IDS, VALUES, POINTER, FLOAT))
-def _work(indices, data, pointer, least):
+def _count_entries(indices, data, pointer, least):
     """How many entries the lists of those features have that are worth at least so much."""
     work = 0
     for p in range(len(indices)):
         length = pointer[indices[p] + 1] - pointer[indices[p]]
-        if _worth(data[p], length) >= least:
+        if _value_per_entry(data[p], length) >= least:
             work += length
     return work
 
@@ -42,14 +42,14 @@ def _first_look(point, pointer, prune, rescoring):
     −1: nothing is left out, since that would not save half of the work.
     """
     indices, data = point
-    work, square = _work(indices, data, pointer, np.float32(-1.0)), 0.0
+    work, square = _count_entries(indices, data, pointer, np.float32(-1.0)), 0.0
     for p in range(len(indices)):
         square += data[p] * data[p]
     if prune <= 0.0 or work <= 2 * rescoring or square <= 0.0:
         return work, np.float32(-1.0)
     worth = np.empty(len(indices), np.float32)
     for p in range(len(indices)):
-        worth[p] = _worth(data[p], pointer[indices[p] + 1] - pointer[indices[p]])
+        worth[p] = _value_per_entry(data[p], pointer[indices[p] + 1] - pointer[indices[p]])
     room, least = prune * prune * square, np.float32(-1.0)
     order = np.argsort(worth)
     for place in range(len(order)):
@@ -57,7 +57,7 @@ def _first_look(point, pointer, prune, rescoring):
         if room < 0.0:
             least = worth[order[place]]
             break
-    left = _work(indices, data, pointer, least)
+    left = _count_entries(indices, data, pointer, least)
     if least < 0.0 or 2 * (left + rescoring) > work:
         return work, np.float32(-1.0)
     return left, least
@@ -123,12 +123,12 @@ def _top_of_all(point, postings, least, score, ids, values):
     for p in range(len(indices)):
         feature, value = indices[p], data[p]
         first, last = t_indptr[feature], t_indptr[feature + 1]
-        if _worth(value, last - first) < least:
+        if _value_per_entry(value, last - first) < least:
             continue
         for q in range(first, last):
             score[t_indices[q]] += value * t_data[q]
-    for low in range(0, n, GLANCE):
-        high = min(low + GLANCE, n)
+    for low in range(0, n, SCAN_WIDTH):
+        high = min(low + SCAN_WIDTH, n)
         if filled == room and largest(score, low, high) <= values[room - 1]:
             continue
         for row in range(low, high):
@@ -147,7 +147,7 @@ def _top_of_touched(point, postings, least, score, touched, ids, values):
     for p in range(len(indices)):
         feature, value = indices[p], data[p]
         first, last = t_indptr[feature], t_indptr[feature + 1]
-        if _worth(value, last - first) < least:
+        if _value_per_entry(value, last - first) < least:
             continue
         for q in range(first, last):
             row = t_indices[q]

@@ -7,12 +7,12 @@ the plain numpy lines that it equals.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, MATRIX, POINTER, VALUES, kernel
 
 # So many entries are looked over at once for one that belongs among the best: the maximum of many is quick.
-GLANCE = 64
+SCAN_WIDTH = 64
 
 
 @kernel(types.int64(FLOAT, ID, COUNT, ID[::1], FLOAT[::1]))
@@ -47,8 +47,8 @@ def _take(row, width, first, ids, values):
     wanted, filled = ids.shape[0], 0
     while filled < wanted and ids[filled] >= 0:
         filled += 1
-    for begin in range(0, width, GLANCE):
-        end = min(begin + GLANCE, width)
+    for begin in range(0, width, SCAN_WIDTH):
+        end = min(begin + SCAN_WIDTH, width)
         if filled == wanted and largest(row, begin, end) < values[wanted - 1]:
             continue
         for j in range(begin, end):

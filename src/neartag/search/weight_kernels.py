@@ -7,8 +7,8 @@ plain numpy lines.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, DOUBLE, ID, MATRIX, kernel, read
 
 VOTERS = types.Tuple((read(ID, 2), read(DOUBLE, 2)))  # who votes on each row, −1: nobody, and with what weight

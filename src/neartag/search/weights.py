@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neartag.core.errors import ParameterError
+from neartag.core.parameters import VOTE_WEIGHTS
 from neartag.search import weight_kernels
-
-WEIGHTS = ("similarity", "uniform")
 
 Voters = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and shares of the vote (m, voters)
 # Sharpness for neighbours by features. Cosines of text rows are low, so their weights fall less steeply than those of
@@ -25,8 +24,8 @@ def voter_weights(cosines: np.ndarray, kind: str = "similarity", sharpness: floa
 
     "similarity": exp(sharpness · (cos − 1)); "uniform": one voter, one vote, as in the paper.
     """
-    if kind not in WEIGHTS:
-        raise ParameterError(f"vote_weight must be one of {WEIGHTS}, not {kind!r}")
+    if kind not in VOTE_WEIGHTS:
+        raise ParameterError(f"vote_weight must be one of {VOTE_WEIGHTS}, not {kind!r}")
     out = np.empty(cosines.shape)
     weight_kernels.shares(cosines, sharpness if kind == "similarity" else 0.0, out, 0, len(out))
     return out

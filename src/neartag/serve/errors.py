@@ -21,7 +21,7 @@ logger = logging.getLogger("neartag.serve")
 MAX_FAULTS_NAMED = 3  # of one request
 _PYDANTIC_STEPS = ("body", "query", "float", "str", "constrained-float", "constrained-str")  # no client knows them
 # What each status means, for OpenAPI.
-MEANINGS = {
+STATUS_MEANINGS = {
     400: "The body cannot be read",
     401: "The token is missing or wrong",
     403: "The server has no token configured, and so changes nothing",
@@ -53,7 +53,7 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 def describe_statuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return what OpenAPI says about these statuses, and those that any request with a body can get."""
     every = sorted({*statuses, 400, 408, 413, 415, 421, 422, 500, 503})
-    return {status: {"model": Error, "description": MEANINGS[status]} for status in every}
+    return {status: {"model": Error, "description": STATUS_MEANINGS[status]} for status in every}
 
 
 def validation_text(errors: list[Any]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from neartag.tagging.tagger import TextTagger
 
-BREAK = "\n"  # between two names
+SEPARATOR = "\n"  # between two names
 MAX_HITS = 100_000  # of millions of labels, a single letter fits nearly all
 
 
@@ -17,7 +17,7 @@ class LabelSearch:
 
     def __init__(self) -> None:
         # The names, the string, and where each name's break stands in it: one value, which threads may exchange.
-        self._index: tuple[list[str], str, np.ndarray] = [], BREAK, np.empty(0, np.int64)
+        self._index: tuple[list[str], str, np.ndarray] = [], SEPARATOR, np.empty(0, np.int64)
 
     def find(self, tagger: TextTagger, typed: str, limit: int) -> dict[str, Any]:
         """Return labels, how many points have each, and how many labels fit.
@@ -27,7 +27,7 @@ class LabelSearch:
         """
         names, string, starts = self._index_names(tagger.stored.label_names or [])
         frequency = _frequency(tagger.stored.model, len(names))
-        wanted = typed.casefold().replace(BREAK, " ")
+        wanted = typed.casefold().replace(SEPARATOR, " ")
         chosen = np.empty(0, np.int64)
         for numbers in _match_names(string, starts, wanted) if wanted else [np.arange(len(names))]:
             more = np.setdiff1d(numbers, chosen)
@@ -39,15 +39,15 @@ class LabelSearch:
     def _index_names(self, names: list[str]) -> tuple[list[str], str, np.ndarray]:
         index = self._index
         if names is not index[0] and names != index[0]:
-            folded = [name.casefold().replace(BREAK, " ") for name in names]
+            folded = [name.casefold().replace(SEPARATOR, " ") for name in names]
             lengths = np.array([len(name) + 1 for name in folded], np.int64)
-            self._index = index = names, BREAK + BREAK.join(folded), np.cumsum(lengths) - lengths
+            self._index = index = names, SEPARATOR + SEPARATOR.join(folded), np.cumsum(lengths) - lengths
         return index
 
 
 def _match_names(string: str, starts: np.ndarray, wanted: str) -> list[np.ndarray]:
     """Return the numbers of the names that begin so, of those with a word that begins so, and of all that have it."""
-    begins, holds = _find_hits(string, BREAK + wanted), _find_hits(string, wanted)
+    begins, holds = _find_hits(string, SEPARATOR + wanted), _find_hits(string, wanted)
     words = [at for at in holds if not string[at - 1].isalnum()]
     return [np.searchsorted(starts, np.array(hits, np.int64), side="right") - 1 for hits in (begins, words, holds)]
 

@@ -30,7 +30,10 @@ HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-PRIVATE = [(b"cache-control", b"no-store"), (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")]
+PRIVATE_HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
 
 
 class LimitsMiddleware:
@@ -76,7 +79,7 @@ class LimitsMiddleware:
         except asyncio.TimeoutError:
             seconds = f"{self.settings.max_seconds:g} seconds"
             if not body.whole:
-                raise Refusal(408, f"the body did not come within {seconds}: send it again", CLOSE) from None
+                raise Refusal(408, f"the body did not come within {seconds}: send it again", CLOSE_HEADERS) from None
             late = (
                 f"it took longer than {seconds}: try again, with less at once; a change may have been made all the same"
             )
@@ -94,7 +97,7 @@ class LimitsMiddleware:
 
 
 _HEADERS_READ = (b"host", b"content-type", b"content-length")
-CLOSE = {"Connection": "close"}
+CLOSE_HEADERS = {"Connection": "close"}
 
 
 class _Body:
@@ -125,7 +128,7 @@ class _Body:
             break
         if dropping:
             why = f"the body is larger than {self._most} bytes: send less at once, or raise --max-body"
-            raise Refusal(413, why, None if self.whole else CLOSE)
+            raise Refusal(413, why, None if self.whole else CLOSE_HEADERS)
         self._content = b"".join(pieces)
 
     async def receive(self) -> Message:
@@ -148,7 +151,7 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             own = message.get("headers", [])
-            private = [] if any(name == b"content-security-policy" for name, _ in own) else PRIVATE
+            private = [] if any(name == b"content-security-policy" for name, _ in own) else PRIVATE_HEADERS
             message["headers"] = [*own, *self._headers, *private]
         await self._send(message)
 

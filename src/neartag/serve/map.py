@@ -20,9 +20,9 @@ from neartag.serve.explanations import check_votes
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.explain import labels_of, votes
 from neartag.tagging.tagger import TextTagger
+from neartag.x1.embedding import embed
 from neartag.x1.kmeans import route
 from neartag.x1.learner import Cluster
-from neartag.x1.regression import embed
 
 MAX_SAMPLE_POINTS = 2000  # to compute directions from
 MAX_CACHED_CLUSTERS = 256  # whose directions are kept

@@ -56,7 +56,7 @@ class Metrics:
         """Return all counts, and the size of the model, in Prometheus's format."""
         requests = [({"path": path, "status": str(status)}, count) for (path, status), count in self.requests.items()]
         lines = [
-            *_plain("neartag_requests_total", "counter", "Requests answered, by path and status.", requests),
+            *_lines_of_samples("neartag_requests_total", "counter", "Requests answered, by path and status.", requests),
             *_histograms("neartag_request_seconds", "Seconds from a request to its answer, by path.", self.seconds),
             *_histograms("neartag_batch_texts", "Texts that one pass over the points answered.", {"": self.batches}),
         ]
@@ -69,11 +69,11 @@ class Metrics:
             ("neartag_reload_errors_total", "counter", "Times that they could not be.", self.reload_errors),
             ("neartag_memory_bytes", "gauge", "Memory of the process, mapped files left out.", memory.in_use()),
         ):
-            lines += _plain(name, kind, about, [({}, value)])
+            lines += _lines_of_samples(name, kind, about, [({}, value)])
         return "\n".join(lines) + "\n"
 
 
-def _plain(name: str, kind: str, about: str, samples: Iterable[tuple[dict[str, str], float]]) -> list[str]:
+def _lines_of_samples(name: str, kind: str, about: str, samples: Iterable[tuple[dict[str, str], float]]) -> list[str]:
     return [*_head(name, kind, about), *(_sample(name, labels, value) for labels, value in samples)]
 
 

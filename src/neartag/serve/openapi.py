@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from neartag.serve import schemas
 
-REFERENCE = "#/components/schemas/{model}"
+REFERENCE_TEMPLATE = "#/components/schemas/{model}"
 REQUESTS: list[type[BaseModel]] = [
     schemas.TagRequest,
     schemas.ExplainRequest,
@@ -23,7 +23,7 @@ REQUESTS: list[type[BaseModel]] = [
 
 def describe_body(schema_class: type[BaseModel], *, needs_token: bool) -> dict[str, Any]:
     """Return what a path's description says of its body, and of the token where it needs one."""
-    schema = {"$ref": REFERENCE.format(model=schema_class.__name__)}
+    schema = {"$ref": REFERENCE_TEMPLATE.format(model=schema_class.__name__)}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     return {"requestBody": body, **({"security": [{"token": []}]} if needs_token else {})}
 
@@ -37,7 +37,7 @@ def make_document(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document, made once."""
     if app.openapi_schema is None:
         document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        _, bodies = models_json_schema([(each, "validation") for each in REQUESTS], ref_template=REFERENCE)
+        _, bodies = models_json_schema([(each, "validation") for each in REQUESTS], ref_template=REFERENCE_TEMPLATE)
         components = document.setdefault("components", {})
         components["schemas"] = {**components.get("schemas", {}), **bodies["$defs"]}
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}

@@ -8,7 +8,7 @@ import re
 from importlib import resources
 
 FILE_NAME = "page.html"
-MISSING = """<!doctype html>
+MISSING_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>neartag</title>
 <p>The server runs; its page is missing. Ask <a href="/openapi.json">/openapi.json</a> what it answers.</p></html>
 """
@@ -19,7 +19,7 @@ def load_page() -> tuple[bytes, str]:
     try:
         content = resources.files("neartag.serve").joinpath(FILE_NAME).read_text(encoding="utf-8")
     except FileNotFoundError:
-        content = MISSING
+        content = MISSING_PAGE
     content = content.replace("\r\n", "\n").replace("\r", "\n")  # as browsers do before they look at a script
     return content.encode("utf-8"), make_policy(content)
 

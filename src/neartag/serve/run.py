@@ -48,7 +48,7 @@ def bind(host: str, port: int, workers: int) -> socket.socket:
     """Return a socket on the port (0: any that is free); ParameterError where that is not possible."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        first = _bound(socket.socket(family), address)
+        first = _bind(socket.socket(family), address)
         if workers == 1 or not SHARES_PORTS:
             return first
         # Not shared from the beginning: another server on the port would not be noticed.
@@ -65,7 +65,7 @@ class SharedPort(socket.socket):
     def __init__(self, family: int, address: Any) -> None:
         super().__init__(family)
         self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        _bound(self, address)
+        _bind(self, address)
 
     def __reduce__(self) -> Any:
         return SharedPort, (int(self.family), self.getsockname())
@@ -104,7 +104,7 @@ def _healthcheck_timeout() -> dict[str, Any]:
     return {name: 30} if name in inspect.signature(uvicorn.Config.__init__).parameters else {}
 
 
-def _bound(made: socket.socket, address: Any) -> Any:
+def _bind(made: socket.socket, address: Any) -> Any:
     try:
         if sys.platform != "win32":  # where it would allow two servers on one port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

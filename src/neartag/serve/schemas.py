@@ -14,11 +14,11 @@ MAX_REASONS = 20  # labels explained at once, and voters of each
 MAX_MAP_POINTS = 400  # points of a cluster on the map
 MAX_NAME_CHARACTERS = 500  # characters of a label or an id
 # Names are shown and typed again: no control characters, and not only spaces. Texts may have any.
-_SHOWN = r"[^\u0000-\u001f\u007f-\u009f]"
-NAME = rf"^{_SHOWN}*[^\s\u0000-\u001f\u007f-\u009f]{_SHOWN}*$"
-PRECISION = r"^(f1|precision=(0?\.[0-9]{1,6}|1|1\.0))$"
+_PRINTABLE = r"[^\u0000-\u001f\u007f-\u009f]"
+NAME_PATTERN = rf"^{_PRINTABLE}*[^\s\u0000-\u001f\u007f-\u009f]{_PRINTABLE}*$"
+THRESHOLD_PATTERN = r"^(f1|precision=(0?\.[0-9]{1,6}|1|1\.0))$"
 
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=NAME)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=NAME_PATTERN)]
 Score = Annotated[
     float,
     Field(
@@ -36,7 +36,7 @@ Span = Annotated[
     ),
 ]
 
-TEXT = "A chess program that plays over the network"
+EXAMPLE_TEXT = "A chess program that plays over the network"
 
 
 class RequestBody(BaseModel):
@@ -54,15 +54,15 @@ class TagRequest(RequestBody):
     """One text, or several."""
 
     model_config = example(
-        {"text": TEXT, "k": 3},
-        {"texts": [TEXT, "Fonts for Thai"], "threshold": "precision=0.8"},
+        {"text": EXAMPLE_TEXT, "k": 3},
+        {"texts": [EXAMPLE_TEXT, "Fonts for Thai"], "threshold": "precision=0.8"},
         oneOf=[{"required": ["text"]}, {"required": ["texts"]}],
     )
 
     text: str = Field("", description="A text; one without any known word gets the most frequent labels.")
     texts: list[str] = Field([], description="Several texts, answered in their order.")
     k: int = Field(5, ge=1, le=MAX_LABELS, description="At most so many labels for each text.")
-    threshold: Annotated[float, Field(ge=0, le=1)] | Annotated[str, Field(pattern=PRECISION)] | None = Field(
+    threshold: Annotated[float, Field(ge=0, le=1)] | Annotated[str, Field(pattern=THRESHOLD_PATTERN)] | None = Field(
         None,
         description='Only labels of this score and above: a number, "f1" (what gave the best F1 on held-out texts), or '
         '"precision=0.8" (what gave that precision).',
@@ -100,7 +100,7 @@ class TaggedTexts(BaseModel):
 class ExplainRequest(RequestBody):
     """A text whose labels are to be explained."""
 
-    model_config = example({"text": TEXT, "k": 3, "voters": 5})
+    model_config = example({"text": EXAMPLE_TEXT, "k": 3, "voters": 5})
 
     text: str
     k: int = Field(5, ge=1, le=MAX_REASONS, description="Labels to explain.")
@@ -191,7 +191,7 @@ class AddRequest(RequestBody):
     """Documents that vote from now on."""
 
     model_config = example(
-        {"documents": [{"text": TEXT, "labels": ["game::board:chess", "role::program"], "id": "my-chess"}]}
+        {"documents": [{"text": EXAMPLE_TEXT, "labels": ["game::board:chess", "role::program"], "id": "my-chess"}]}
     )
 
     documents: list[NewDocument] = Field(min_length=1)
@@ -235,7 +235,7 @@ class KnownLabels(BaseModel):
 class MapRequest(RequestBody):
     """A text to be shown among the points of its cluster."""
 
-    model_config = example({"text": TEXT})
+    model_config = example({"text": EXAMPLE_TEXT})
 
     text: str
     points: int = Field(MAX_MAP_POINTS, ge=0, le=MAX_MAP_POINTS, description="At most so many points besides voters.")

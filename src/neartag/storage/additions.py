@@ -23,7 +23,7 @@ from neartag.storage.manifest import AddedEntry, File, Manifest
 from neartag.storage.segments import Segment, merge_segments
 
 Arrays = dict[str, np.ndarray]  # of one segment's file, by name
-WHAT = "what was added"  # as errors name it
+NAME_IN_ERRORS = "what was added"  # as errors name it
 
 
 def append_segment(folder: str | os.PathLike[str], segment: Segment, manifest: Manifest) -> Manifest:
@@ -63,7 +63,7 @@ def apply_segments(stored: StoredModel, segments: Sequence[Arrays], place: Path)
             raise ModelError(
                 f"{place} is damaged, added documents have {each.Y.shape[1]} labels, not {width}: {REMEDY}"
             )
-    with report_damage(WHAT, place):
+    with report_damage(NAME_IN_ERRORS, place):
         return stored.with_segment(merge_segments(read))
 
 
@@ -75,7 +75,7 @@ def apply_new_documents(stored: StoredModel, segments: Sequence[Arrays], known: 
     ours = (stored.point_names or [])[stored.model.n_points - known :] if known else []
     if merged.ids[:known] != ours:
         raise ModelError(f"{place} has other documents than those read before: load it again")
-    with report_damage(WHAT, place):
+    with report_damage(NAME_IN_ERRORS, place):
         return stored.with_segment(merged.without_first(known, stored.model.n_labels))
 
 
@@ -89,5 +89,5 @@ def read_segment_files(folder: str | os.PathLike[str], files: Sequence[File]) ->
 
 
 def _read_segment(arrays: Arrays, n_features: int, place: Path) -> Segment:
-    with report_damage(WHAT, place):
+    with report_damage(NAME_IN_ERRORS, place):
         return Segment.from_arrays(arrays, n_features)

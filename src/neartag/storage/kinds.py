@@ -29,12 +29,12 @@ def _find(what: str, kind: str, get: Callable[[str], Any], names: Callable[[], I
     try:
         return get(kind)
     except ParameterError:
-        raise _unknown(what, kind, names()) from None
+        raise _unknown_kind_error(what, kind, names()) from None
     except NeartagError as error:  # the package that brings it is broken
         raise ModelError(str(error)) from error
 
 
-def _unknown(what: str, kind: str, names: Iterable[str]) -> ModelError:
+def _unknown_kind_error(what: str, kind: str, names: Iterable[str]) -> ModelError:
     known = ", ".join(sorted(names))
     return ModelError(
         f"the {what} {kind!r} is unknown to neartag {__version__} (it knows {known}): upgrade neartag, or install the "

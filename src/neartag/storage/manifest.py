@@ -11,11 +11,11 @@ from typing import Any
 from neartag.core.errors import ModelError
 from neartag.core.version import __version__
 from neartag.storage.content import REMEDY, decode_json
+from neartag.storage.location import MANIFEST, check_model_folder
 
 FORMAT = "neartag-model"
 FORMAT_VERSION = 2
 OLDEST_FORMAT_VERSION = 1  # it has no texts, nothing added and no extras
-MANIFEST = "model.json"
 MAX_MANIFEST_BYTES = 64 * 2**20  # far more than settings need; a wrong file must not fill the memory
 HASH_DIGITS = 16  # of SHA-256 in a file name: short to read, and two contents never share them by chance
 
@@ -129,11 +129,8 @@ class Manifest:
 
 def read_manifest(folder: Path) -> Manifest:
     """Return the folder's manifest; ModelError says why this is no model folder of ours."""
+    check_model_folder(folder)
     path = folder / MANIFEST
-    if not folder.exists():
-        raise ModelError(f"there is no folder {folder}: check the path, or train a model first")
-    if not path.is_file():
-        raise ModelError(f"{folder} is not a model folder, it has no file {MANIFEST}: check the path")
     document = read_document(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelError(f"{path} is not neartag's: check the path")

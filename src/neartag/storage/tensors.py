@@ -40,7 +40,7 @@ MAX_HEADER_BYTES = 100_000_000  # safetensors' own limit
 MAX_DIMENSIONS = 32  # numpy 1's
 HEADER_LENGTH = struct.Struct("<Q")
 ALIGNMENT = 8  # bytes, of the widest type
-RESERVED = "__metadata__"
+RESERVED_NAME = "__metadata__"
 PIECE_BYTES = 2**20  # about so many are written at a time
 
 
@@ -53,7 +53,7 @@ def pack(arrays: Mapping[str, np.ndarray], what: str) -> Iterator[bytes | memory
     kinds = {}
     for name, array in arrays.items():
         dtype = array.dtype.newbyteorder("<")
-        if name == RESERVED or dtype not in NAMES:
+        if name == RESERVED_NAME or dtype not in NAMES:
             raise ModelError(f"{what}: the array {name!r} of type {array.dtype} cannot be stored")
         kinds[name] = dtype
     types = list(NAMES)
@@ -82,18 +82,18 @@ def map_arrays(handle: BinaryIO, what: str) -> dict[str, np.ndarray]:
     """Return the arrays of an open safetensors file by name: read-only, and read from disk only where they are used."""
     content = np.memmap(handle, dtype=np.uint8, mode="r") if handle.seek(0, 2) >= HEADER_LENGTH.size else None
     if content is None:
-        raise _damaged(what, "it is too short")
+        raise _damage_error(what, "it is too short")
     (length,) = HEADER_LENGTH.unpack(content[: HEADER_LENGTH.size].tobytes())
     start = HEADER_LENGTH.size + length
     if length > MAX_HEADER_BYTES or start > content.size:
-        raise _damaged(what, f"its header claims {length} bytes")
+        raise _damage_error(what, f"its header claims {length} bytes")
     try:
         header = json.loads(content[HEADER_LENGTH.size : start].tobytes())
     except (ValueError, RecursionError) as error:
-        raise _damaged(what, "its header is not JSON") from error
+        raise _damage_error(what, "its header is not JSON") from error
     if not isinstance(header, dict):
-        raise _damaged(what, "its header is not a JSON object")
-    header.pop(RESERVED, None)
+        raise _damage_error(what, "its header is not a JSON object")
+    header.pop(RESERVED_NAME, None)
 
     body = content[start:]
     layout = {name: _read_entry(entry, name, what) for name, entry in header.items()}
@@ -101,10 +101,10 @@ def map_arrays(handle: BinaryIO, what: str) -> dict[str, np.ndarray]:
     # Arrays lie end to end; anything else would be an overlap or bytes that belong to nothing.
     for begin, stop in sorted((begin, stop) for _, _, begin, stop in layout.values()):
         if begin != end:
-            raise _damaged(what, "its arrays overlap or leave gaps")
+            raise _damage_error(what, "its arrays overlap or leave gaps")
         end = stop
     if end != body.size:
-        raise _damaged(what, f"its arrays take {end} bytes of {body.size}")
+        raise _damage_error(what, f"its arrays take {end} bytes of {body.size}")
     return {name: _view(body, start, *place, name, what) for name, place in layout.items()}
 
 
@@ -113,12 +113,12 @@ def _read_entry(entry: Any, name: str, what: str) -> tuple[np.dtype, tuple[int, 
     entry = entry if isinstance(entry, dict) else {}
     kind, shape, offsets = entry.get("dtype"), entry.get("shape"), entry.get("data_offsets")
     if not isinstance(kind, str) or kind not in TYPES:
-        raise _damaged(what, f"its array {name!r} has the unknown type {kind!r}")
+        raise _damage_error(what, f"its array {name!r} has the unknown type {kind!r}")
     if not _are_sizes(shape) or len(shape) > MAX_DIMENSIONS or not _are_sizes(offsets) or len(offsets) != 2:
-        raise _damaged(what, f"its array {name!r} has no proper shape and offsets")
+        raise _damage_error(what, f"its array {name!r} has no proper shape and offsets")
     begin, stop = offsets
     if stop - begin != math.prod(shape) * TYPES[kind].itemsize:
-        raise _damaged(what, f"its array {name!r} has {stop - begin} bytes, which is not what its shape needs")
+        raise _damage_error(what, f"its array {name!r} has {stop - begin} bytes, which is not what its shape needs")
     return TYPES[kind], tuple(shape), begin, stop
 
 
@@ -131,13 +131,13 @@ def _view(
 ) -> np.ndarray:
     # Compiled kernels need aligned arrays; what safetensors writes always is aligned.
     if (start + begin) % dtype.itemsize and stop > begin:
-        raise _damaged(what, f"its array {name!r} is not aligned")
+        raise _damage_error(what, f"its array {name!r} is not aligned")
     try:
         # A plain array over the map: results computed from it are then no memmaps themselves.
         return np.asarray(body[begin:stop]).view(dtype).reshape(shape)
     except (ValueError, OverflowError) as error:  # an empty array with a side that numpy cannot count
-        raise _damaged(what, f"its array {name!r} has the impossible shape {shape}") from error
+        raise _damage_error(what, f"its array {name!r} has the impossible shape {shape}") from error
 
 
-def _damaged(what: str, reason: str) -> ModelError:
+def _damage_error(what: str, reason: str) -> ModelError:
     return ModelError(f"{what} is damaged, {reason}: restore the model folder from a copy or save the model again")

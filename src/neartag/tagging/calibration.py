@@ -23,7 +23,7 @@ MIN_ANSWERS = 100  # below, no curve is fitted
 MIN_ISOTONIC_ANSWERS = 1000  # from here on "auto" fits an isotonic curve, which needs many
 N_BINS = 10
 PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # for which thresholds are kept
-EXTRA = "calibration"  # the name under which a model folder keeps it
+EXTRA_NAME = "calibration"  # the name under which a model folder keeps it
 # The numbers that each part of a stored calibration has.
 _FIGURE_FIELDS = ("points", "error", "brier")
 _CUT_FIELDS = ("threshold", "precision", "recall", "f1")
@@ -100,15 +100,15 @@ def check_kind(kind: str) -> None:
 
 def to_extras(calibration: Calibration | None) -> dict[str, Any]:
     """Return the calibration as a stored model keeps it."""
-    return {} if calibration is None else {EXTRA: calibration.to_json()}
+    return {} if calibration is None else {EXTRA_NAME: calibration.to_json()}
 
 
 def from_extras(extras: dict[str, Any]) -> Calibration | None:
     """Return the calibration of a stored model; ModelError where it is damaged."""
-    if extras.get(EXTRA) is None:
+    if extras.get(EXTRA_NAME) is None:
         return None
     try:
-        return Calibration.from_json(extras[EXTRA])
+        return Calibration.from_json(extras[EXTRA_NAME])
     except (LookupError, TypeError, ValueError) as error:
         raise ModelError(f"the model's calibration cannot be read ({error}): train it again") from error
 

@@ -66,15 +66,15 @@ def is_refined(model: Any) -> bool:
     return getattr(model, "reranker", None) is not None
 
 
-def scored(model: Any, X: Any, k: int, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rank_with_shares(model: Any, X: Any, k: int, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the k best labels of each row, best first, their scores and their shares of the votes, (m, k) each."""
     if not is_refined(model):
         labels, scores = model.predict_topk(X, k, n_jobs=n_jobs)
         return labels, scores, scores
     parts = [(np.empty((0, k), np.int32), np.empty((0, k)), np.empty((0, k)))]
-    for found in model.retrieve_batches(X, n_jobs=n_jobs):
-        labels, scores = model.rank(found, k)
-        parts.append((labels, scores, model.shares(found, labels)))
+    for retrieved in model.retrieve_batches(X, n_jobs=n_jobs):
+        labels, scores = model.rank(retrieved, k)
+        parts.append((labels, scores, model.shares(retrieved, labels)))
     labels, scores, shares = (np.concatenate(each) for each in zip(*parts, strict=True))
     return labels, scores, shares
 
@@ -98,8 +98,8 @@ def reasons(
 ) -> list[Reason]:
     """Return the k best labels of a text, whose feature row is X, each with its strongest voters and words."""
     model, names = stored.model, stored.label_names or []
-    found = model.retrieve(X)
-    ((best, share_of),) = _answers(model, found, k)
+    retrieved = model.retrieve(X)
+    ((best, share_of),) = _answers(model, retrieved, k)
     known = _Words(stored, text, X, words)
     described: dict[int, Voter] = {}
     given = []
@@ -109,17 +109,17 @@ def reasons(
             if point not in described:
                 described[point] = _voter(stored, point, share_of[point], known)
         score = score if calibration is None else float(calibration(np.array(score)))
-        source = VOTES if own else _source(model, found, label)
+        source = VOTES if own else _source(model, retrieved, label)
         voted = [described[point] for point in own]
         given.append(Reason(names[label], score, share, voted, known.contributions(label), source))
     return given
 
 
-def _answers(model: Any, found: Retrieved, k: int) -> list[tuple[Best, dict[int, float]]]:
+def _answers(model: Any, retrieved: Retrieved, k: int) -> list[tuple[Best, dict[int, float]]]:
     """Return for each row its k best labels, and every voter's row number with its share, the strongest first."""
-    labels, scores = model.rank(found, k)
-    voters, weights = model.voters(found)
-    shares = model.shares(found, labels) if is_refined(model) else scores
+    labels, scores = model.rank(retrieved, k)
+    voters, weights = model.voters(retrieved)
+    shares = model.shares(retrieved, labels) if is_refined(model) else scores
     all_answers = []
     for row in range(len(labels)):
         share_of: dict[int, float] = {}
@@ -132,16 +132,16 @@ def _answers(model: Any, found: Retrieved, k: int) -> list[tuple[Best, dict[int,
     return all_answers
 
 
-def _source(model: Any, found: Retrieved, label: int) -> str:
+def _source(model: Any, retrieved: Retrieved, label: int) -> str:
     """Return what brings up a label that nobody voted for."""
-    return MEAN if is_refined(model) and label in model.candidates(found)[0] else FREQUENCY
+    return MEAN if is_refined(model) and label in model.candidates(retrieved)[0] else FREQUENCY
 
 
 def _voter(stored: StoredModel, point: int, share: float, known: _Words) -> Voter:
     names = stored.label_names or []
     name = str(point) if stored.point_names is None else stored.point_names[point]
     labels = [names[label] for label in labels_of(stored.model, point)]
-    return Voter(name, share, labels, known.shared(point), None if stored.texts is None else stored.texts[point])
+    return Voter(name, share, labels, known.shared_words(point), None if stored.texts is None else stored.texts[point])
 
 
 class _Words:
@@ -157,22 +157,22 @@ class _Words:
                 if column >= 0:
                     self._words.setdefault(column, word)
 
-    def shared(self, point: int) -> list[Word]:
+    def shared_words(self, point: int) -> list[Word]:
         """Return the words shared with a training point, the weightiest first."""
         other = None if self._row is None else self._row_of(point)
         if other is None or self._row is None:
             return []
         common = self._row.multiply(other).tocoo()
-        return self._weightiest(common.col, common.data)
+        return self._weightiest_words(common.col, common.data)
 
     def contributions(self, label: int) -> list[Word]:
         """Return the words that a label's ranker weighs, the weightiest first, be it for or against the label."""
         reranker = getattr(self._stored.model, "reranker", None)
         if self._row is None or reranker is None:
             return []
-        return self._weightiest(*reranker.contributions(self._row, label))
+        return self._weightiest_words(*reranker.contributions(self._row, label))
 
-    def _weightiest(self, columns: np.ndarray, weights: np.ndarray) -> list[Word]:
+    def _weightiest_words(self, columns: np.ndarray, weights: np.ndarray) -> list[Word]:
         order = np.argsort(-np.abs(weights), kind="stable")[: self._most]
         return [Word(self._words.get(int(columns[at]), "?"), float(weights[at])) for at in order]
 

@@ -18,7 +18,7 @@ from neartag.storage.segments import Segment
 from neartag.tagging import calibration as calibrations
 from neartag.tagging import update
 from neartag.tagging.calibration import Calibration
-from neartag.tagging.explain import Reason, has_voters, reasons, scored
+from neartag.tagging.explain import Reason, has_voters, rank_with_shares, reasons
 from neartag.tagging.labelled_items import make_documents
 
 __all__ = ["Reason", "Tag", "TextTagger"]
@@ -220,7 +220,7 @@ class TextTagger:
         calibration = self.calibration
         min_score = _min_score(threshold, calibration)
         X = self.stored.features.transform(texts)  # (n, d)
-        ids, scores, shares = scored(self.stored.model, X, k, n_jobs)  # (n, k) each
+        ids, scores, shares = rank_with_shares(self.stored.model, X, k, n_jobs)  # (n, k) each
         scores = scores if calibration is None else calibration(scores)
         names = self.stored.label_names or []
         return [

@@ -4,16 +4,16 @@ Letters and line numbers are the paper's; points are rows here, where the paper 
 
     paper                                  here           what trains and answers in earnest
     ------------------------------------   ------------   ----------------------------------------------------
-    Algorithm 1                            train          x1.training.fit_model, x1.learner.train_cluster
+    Algorithm 1                            train          x1.training.fit_model, x1.cluster_training.train_cluster
       line 1: k-means (section 2.2)        k_means        x1.kmeans.partition
       line 3: Ω and P_Ω (eq. 1 and 2)      label_graph    x1.label_graph.neighbour_graph
       line 4: SVP (eq. 4 and 6)            svp            x1.svp.svp
       line 5: Z = U Σ^½                    train          x1.svp.Embedding.points
       line 6: ADMM (eq. 5)                 admm           x1.regression.admm
-      line 7: Z = V X                      train          x1.regression.embed
+      line 7: Z = V X                      train          x1.embedding.embed
     Algorithm 2                            predict        x1.model.X1Model.predict_topk
       line 1: the nearest cluster          predict        x1.kmeans.route
-      line 2: z = V x                      predict        x1.regression.embed
+      line 2: z = V x                      predict        x1.embedding.embed
       line 3: its nearest neighbours       neighbours     search.exact.nearest, search.cells.Cells.nearest
       line 4: how often each label is      vote           x1.vote.vote
       line 5: the p labels most frequent   top            x1.vote.vote

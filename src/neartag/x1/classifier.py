@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from neartag.core.estimator import LabelClassifier, choose_progress, describe_parameters
+from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.linalg.rows import as_rows, normalise
@@ -24,6 +25,8 @@ from neartag.x1.training import fit_model
 
 # What a parameter that has another name now is in the constructor, unless it is set.
 DEPRECATED = "deprecated"
+# What every prediction checks: of the whole table, which is four times as long, only these are looked up.
+_PREDICTION_PARAMETERS = tuple(each for each in parameters.PARAMETERS if each.name in METHOD.prediction)
 
 
 class X1Classifier(LabelClassifier):
@@ -171,7 +174,7 @@ class X1Classifier(LabelClassifier):
         >>> classifier.held_out_.labels.shape  # of 150 points the 20 best labels
         (150, 20)
         """
-        given = parameters.checked(self._current_params())
+        given = parameters.check_settings(self._current_params())
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
         asked = X1Settings.from_parameters(given)
@@ -182,7 +185,7 @@ class X1Classifier(LabelClassifier):
         with single_threaded_blas():
             model, self.held_out_ = fit_model(rows, Y, settings, machine, choose_progress(progress), held_out)
         # The model tells that refining was asked for, also where the points were too few for it.
-        self._learned(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
+        self._keep_model(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self
 
     def _current_params(self) -> dict[str, Any]:
@@ -198,12 +201,13 @@ class X1Classifier(LabelClassifier):
             del given["refine_min_weight"]
         return {**given, "refine_least": least}
 
-    def _fitted(self) -> X1Model:
+    def _current_model(self) -> X1Model:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
-        changes = parameters.checked({name: getattr(self, name) for name in METHOD.prediction})
+        given = {each.name: getattr(self, each.name) for each in _PREDICTION_PARAMETERS}
+        changes = check_settings(given, _PREDICTION_PARAMETERS, METHOD.name)
         # "auto" was settled in training.
-        return self.model_.adjusted({name: value for name, value in changes.items() if value != "auto"})
+        return self.model_.with_settings({name: value for name, value in changes.items() if value != "auto"})
 
 
 X1Classifier.__doc__ = (X1Classifier.__doc__ or "").replace("{parameters}", describe_parameters(parameters.PARAMETERS))

@@ -14,8 +14,9 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.progress import Progress
 from neartag.linalg.rows import Rows
+from neartag.x1.cluster_training import cluster_steps, make_partition, train_cluster
 from neartag.x1.kmeans import Partition
-from neartag.x1.learner import Cluster, cluster_steps, make_partition, train_cluster
+from neartag.x1.learner import Cluster
 from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
 from neartag.x1.settings import ClusterSettings, X1Settings
 

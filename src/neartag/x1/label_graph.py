@@ -57,10 +57,10 @@ def label_neighbours(
     scale = 1 / np.sqrt(np.maximum(sizes, 1)) if similarity == "cosine" else np.ones(n, np.float32)
     rare, groups = _split_off_frequent(Y, scale, grouping)
     labels, points = csr_arrays(rare)[:2], csr_arrays(rare.T.tocsr())[:2]  # labels of rows, rows of labels
-    found = np.empty((n, count), np.int32), np.empty((n, count), np.float32)
+    neighbours = np.empty((n, count), np.int32), np.empty((n, count), np.float32)
     cost = csr.pointer(np.diff(points[0])[labels[1]])[labels[0]] + count * np.arange(n + 1)
-    run_ranges(kernels.label_neighbours, n, threads, labels, points, scale, groups, found, work=cost)
-    return found
+    run_ranges(kernels.label_neighbours, n, threads, labels, points, scale, groups, neighbours, work=cost)
+    return neighbours
 
 
 def _split_off_frequent(Y: csr_matrix, scale: np.ndarray, grouping: Grouping) -> tuple[csr_matrix, Groups]:
@@ -119,9 +119,9 @@ def neighbour_graph(
     """
     ids, values = label_neighbours(Y, count, similarity=similarity, threads=threads, grouping=grouping)
     n = Y.shape[0]
-    found = ids >= 0
-    indptr = csr.pointer(found.sum(axis=1))
-    turned = csr_matrix((values[found], ids[found], indptr), shape=(n, n)).T.tocsr()  # rows come out sorted
+    present = ids >= 0
+    indptr = csr.pointer(present.sum(axis=1))
+    turned = csr_matrix((values[present], ids[present], indptr), shape=(n, n)).T.tocsr()  # rows come out sorted
     directions = csr_arrays(turned.T.tocsr()), csr_arrays(turned)
     sizes = np.empty(n, np.int64)
     run_ranges(kernels.union_sizes, n, threads, *directions, sizes)

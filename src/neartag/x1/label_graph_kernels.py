@@ -6,8 +6,8 @@ Each works on the rows start…stop. A test holds each against the plain numpy l
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 
 _NONE_LEFT = np.int32(2**31 - 1)  # above every column number
@@ -92,28 +92,28 @@ def _cutoff(values, count, wanted):
 @kernel(types.void(COUNT, FLOAT, FLOAT[::1], ID[::1], FLOAT[::1], ID[::1]))
 def _nearest_ties(i, value, overlap, touched, offsets, out):
     """Fill `out` with the rows of that overlap that follow row i most closely, wrapping round; there are enough."""
-    n, wanted, found = overlap.shape[0], out.shape[0], 0
+    n, wanted, count = overlap.shape[0], out.shape[0], 0
     # Few rows are looked at one by one, many in turn from i on. float32 has every whole number up to 2²⁴.
     if 8 * touched.shape[0] < n <= 1 << 24:
         for p in range(touched.shape[0]):
             if overlap[touched[p]] == value:
                 offset = touched[p] - i
-                offsets[found] = -(offset if offset >= 0 else offset + n)
-                found += 1
-        _move_largest(offsets, found, wanted)
+                offsets[count] = -(offset if offset >= 0 else offset + n)
+                count += 1
+        _move_largest(offsets, count, wanted)
         for p in range(wanted):
             j = i - np.int64(offsets[p])
             out[p] = j if j < n else j - n
         return
     for offset in range(n):
-        if found == wanted:
+        if count == wanted:
             break
         j = i + offset
         if j >= n:
             j -= n
         if overlap[j] == value:
-            out[found] = j
-            found += 1
+            out[count] = j
+            count += 1
 
 
 # Rows by their frequent labels: each row's group; pointers and rows, which rows a group has; how many frequent labels

@@ -1,31 +1,21 @@
-"""One learner: a partition, and in each cluster an embedding with its regressors (Algorithm 1 of the paper)."""
+"""One trained learner: a partition's centroids, and in each cluster the regressors and where its points lie."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
-from neartag.core.threads import run_ranges, single_threaded_blas
-from neartag.linalg.rows import Rows, compact, normalise, select_columns, used_columns
+from neartag.core.threads import run_ranges
+from neartag.linalg.rows import Rows, normalise, select_columns
 from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
 from neartag.search.cells import MIN_POINTS_FOR_CELLS, Cells, build_cells
 from neartag.search.exact import Neighbours, nearest, nearest_to_one
-from neartag.x1.kmeans import Partition, half_squares, partition, route
-from neartag.x1.label_graph import neighbour_graph
-from neartag.x1.regression import admm, embed
-from neartag.x1.settings import ClusterSettings, X1Settings
-from neartag.x1.svp import svp
-
-# Unless told otherwise no cluster may be larger than so many times the average: k-means on short texts makes giants.
-MAX_SIZE_RATIO = 3
-# Squares summed at once in float32.
-SUM_BLOCK = 2**16
+from neartag.x1.embedding import embed
+from neartag.x1.kmeans import half_squares, route
 
 
 @dataclass
@@ -160,8 +150,8 @@ class Learner:
                 rows = np.flatnonzero(routes[:, probe] == number)
                 if len(rows):
                     block = X if len(rows) == m else X[rows]
-                    found = cluster.find(block, distance, count, threads, exact=exact)
-                    ids[rows, probe], near[rows, probe], lengths[rows, probe, 0] = found
+                    neighbours = cluster.find(block, distance, count, threads, exact=exact)
+                    ids[rows, probe], near[rows, probe], lengths[rows, probe, 0] = neighbours
         if probes == 1:
             return ids[:, 0], near[:, 0]
         reach = np.where(ids >= 0, near, -np.inf) * np.where(lengths > 0, lengths, 1)
@@ -172,11 +162,11 @@ class Learner:
 
     def _find_one(self, row: SingleRow, numbers: np.ndarray, distance: str, count: int, exact: bool) -> Neighbours:
         """Return the same for one row, whose nearest clusters are given, without the machinery of a batch."""
-        found = [self.clusters[number].find(row, distance, count, 1, exact=exact) for number in numbers]
-        if len(found) == 1:
-            return found[0][:2]
-        ids, near = np.hstack([each[0] for each in found]), np.hstack([each[1] for each in found])
-        reach = np.hstack([each[1] * (each[2] or 1) for each in found]).astype(np.float32, copy=False)
+        by_cluster = [self.clusters[number].find(row, distance, count, 1, exact=exact) for number in numbers]
+        if len(by_cluster) == 1:
+            return by_cluster[0][:2]
+        ids, near = np.hstack([each[0] for each in by_cluster]), np.hstack([each[1] for each in by_cluster])
+        reach = np.hstack([each[1] * (each[2] or 1) for each in by_cluster]).astype(np.float32, copy=False)
         order, best = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
         topk_kernels.row_top(reach, 0, order, best, 0, 1)
         return ids[:, order[0]], near[:, order[0]]
@@ -207,81 +197,3 @@ class Learner:
                 cluster = cluster.add_points(points, members[rows].astype(np.int32), threads)
             clusters.append(cluster)
         return Learner(self.centroids, clusters)
-
-
-def make_partition(X: Rows, settings: ClusterSettings, seed: int, threads: int) -> Partition:
-    """Return a learner's partition of unit rows."""
-    n, count = X.shape[0], int(settings.count)
-    largest = settings.max_size or max(2, -(-MAX_SIZE_RATIO * n // count))
-    with single_threaded_blas():
-        return partition(
-            X,
-            count,
-            max_size=largest,
-            start=settings.start,
-            centroid_entries=settings.centroid_entries,
-            seed=seed,
-            threads=threads,
-        )
-
-
-def cluster_steps(settings: X1Settings) -> int:
-    """Return how many steps `train_cluster` reports: the graph, each step of SVP, the regression."""
-    return int(settings.svp.max_iter) + 2
-
-
-def train_cluster(
-    X: Rows,
-    Y: csr_matrix,
-    members: np.ndarray,
-    settings: X1Settings,
-    seed: int,
-    threads: int,
-    report: Callable[[int], None] | None = None,
-) -> Cluster:
-    """Return a trained cluster (lines 3 to 7 of Algorithm 1). A pure function of its arguments; nothing is "auto".
-
-    `report` is told how many steps were done, `cluster_steps` of them in all.
-    """
-    report = report or (lambda steps: None)
-    options, penalties = settings.svp, settings.regression
-    steps = int(options.max_iter)
-    with single_threaded_blas():
-        X, features = used_columns(X)
-        X = compact(X)
-        # Line 3: Ω, and the label similarities on it.
-        graph = neighbour_graph(Y, options.neighbours, similarity=options.similarity, threads=threads)  # (N, N)
-        report(1)
-        embedding = svp(  # lines 4 and 5: Z, embedding.points
-            graph,
-            int(options.dim),
-            step=options.step,
-            max_iter=steps,
-            tol=options.tol,
-            seed=seed,
-            threads=threads,
-            report=report,
-        )
-        report(steps - len(embedding.objective))
-        regression = admm(  # line 6: V
-            X,
-            embedding.points,
-            l2=float(penalties.l2),
-            l1=penalties.l1,
-            rho=penalties.rho,
-            max_iter=penalties.max_iter,
-            tol=penalties.tol,
-            keep=penalties.keep_weights,
-            threads=threads,
-        )
-        embedded = embed(X, regression.weights, regression.zero_below, threads)  # line 7: V·X (N, dim)
-        report(1)
-    whole = sum(float(np.dot(part, part)) for part in np.array_split(graph.data, 1 + len(graph.data) // SUM_BLOCK))
-    return Cluster(
-        members=np.asarray(members, np.int32),
-        weights=regression.weights,
-        points=embedded if settings.vote.distance == "euclidean" else normalise(embedded),
-        zero_below=regression.zero_below,
-        features=features,
-        history=np.array(embedding.objective) / max(whole, np.finfo(np.float64).tiny),
-    )

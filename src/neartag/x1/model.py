@@ -105,7 +105,7 @@ class X1Model:
         """Y as the kernels take it."""
         return csr_arrays(self.Y)
 
-    def adjusted(self, changes: dict[str, Any]) -> X1Model:
+    def with_settings(self, changes: dict[str, Any]) -> X1Model:
         """Return a model of the same arrays with other settings of prediction; itself where they are its own.
 
         `changes` names the settings as parameters: `{"n_probe": 2}`.
@@ -136,13 +136,13 @@ class X1Model:
         for first in range(0, rows.shape[0], self.batch_rows):
             yield self._search(normalise(rows[first : first + self.batch_rows]), threads)
 
-    def rank(self, found: Retrieved, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def rank(self, retrieved: Retrieved, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row, best first, and their scores in [0, 1], both (m, k)."""
         most = min(k, self.n_labels)
         if self.reranker is not None:
-            best, sums = best_candidates(*self.candidates(found), self.frequency, most, found.threads)
+            best, sums = best_candidates(*self.candidates(retrieved), self.frequency, most, retrieved.threads)
         else:
-            best, sums = vote(self.label_arrays, self.voters(found), self.frequency, most, found.threads)
+            best, sums = vote(self.label_arrays, self.voters(retrieved), self.frequency, most, retrieved.threads)
         labels, scores = best, np.minimum(sums, 1.0)
         if most < k:
             labels = np.pad(best, ((0, 0), (0, k - most)), constant_values=-1)
@@ -152,20 +152,22 @@ class X1Model:
             labels[unheard], scores[unheard] = most_frequent(self.frequency, self.n_points, k)
         return labels, scores
 
-    def voters(self, found: Retrieved) -> Voters:
+    def voters(self, retrieved: Retrieved) -> Voters:
         """Return who votes on each row, and with what share of the whole vote (m, voters)."""
-        return combine_votes(found.embedding_voters, found.feature_voters, self.feature_share)
+        return combine_votes(retrieved.embedding_voters, retrieved.feature_voters, self.feature_share)
 
-    def shares(self, found: Retrieved, labels: np.ndarray) -> np.ndarray:
+    def shares(self, retrieved: Retrieved, labels: np.ndarray) -> np.ndarray:
         """Return the shares of the votes that labels (m, k) have; 0 where nobody voted so."""
-        return label_shares(self.label_arrays, self.voters(found), labels, self.n_labels, found.threads)
+        return label_shares(self.label_arrays, self.voters(retrieved), labels, self.n_labels, retrieved.threads)
 
-    def candidates(self, found: Retrieved) -> tuple[np.ndarray, np.ndarray]:
+    def candidates(self, retrieved: Retrieved) -> tuple[np.ndarray, np.ndarray]:
         """Return the candidates of each row and their probabilities (m, room), −1: none. The model has a reranker."""
         assert self.reranker is not None
-        voters = found.embedding_voters, found.feature_voters
-        candidates = self.reranker.candidates(found.rows, self.label_arrays, *voters, self.frequency, found.threads)
-        return candidates.labels, self.reranker.scores(found.rows, candidates, self.frequency, found.threads)
+        voters = retrieved.embedding_voters, retrieved.feature_voters
+        candidates = self.reranker.candidates(
+            retrieved.rows, self.label_arrays, *voters, self.frequency, retrieved.threads
+        )
+        return candidates.labels, self.reranker.scores(retrieved.rows, candidates, self.frequency, retrieved.threads)
 
     def _search(self, rows: Rows | SingleRow, threads: int) -> Retrieved:
         return retrieve(rows, self.learners, self.index, self.settings, self.n_points, self.prune, threads)
@@ -189,7 +191,7 @@ class X1Model:
         most frequent labels, scored by their frequency.
         """
         check_count("k", k)
-        parts = [self.rank(found, k) for found in self.retrieve_batches(X, n_jobs=n_jobs)]
+        parts = [self.rank(retrieved, k) for retrieved in self.retrieve_batches(X, n_jobs=n_jobs)]
         if len(parts) == 1:
             return parts[0]
         empty = np.empty((0, k), np.int32), np.empty((0, k))
@@ -200,11 +202,11 @@ class X1Model:
         """Return the scores of every label that has a vote, as CSR (m, L)."""
         labels = self.Y.astype(np.float64)
         blocks = [csr_matrix((0, self.n_labels))]
-        for found in self.retrieve_batches(X, n_jobs=n_jobs):
+        for retrieved in self.retrieve_batches(X, n_jobs=n_jobs):
             if self.reranker is not None:
-                scores = _above_zero(*self.candidates(found), self.n_labels)
+                scores = _above_zero(*self.candidates(retrieved), self.n_labels)
             else:
-                scores = _above_zero(*self.voters(found), self.n_points) @ labels  # (batch, L)
+                scores = _above_zero(*self.voters(retrieved), self.n_points) @ labels  # (batch, L)
             unheard = np.flatnonzero(np.diff(scores.indptr) == 0)
             if len(unheard):
                 scores = scores + frequency_scores(self.frequency, self.n_points, unheard, scores.shape[0])

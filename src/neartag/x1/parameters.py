@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from neartag.core import parameters
-from neartag.core.parameters import LARGEST_COUNT, LARGEST_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
+from neartag.core.parameters import MAX_COUNT, MAX_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
 
-WEIGHTS = ("similarity", "uniform")
 SIMILARITIES = ("cosine", "inner")
 STARTS = ("k-means++", "random")
 DISTANCES = ("cosine", "euclidean")
@@ -71,11 +70,11 @@ PARAMETERS = (
         "auto",
         "L2 penalty of the regressors, λ; auto: 1, where features are dense and each has ten points of a cluster 0.001",
         0,
-        LARGEST_PENALTY,
+        MAX_PENALTY,
         choices=("auto",),
     ),
-    Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0, LARGEST_PENALTY),
-    Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6, LARGEST_PENALTY),
+    Parameter("l1", float, 0.0, "L1 penalty that makes V·X sparse, μ", 0, MAX_PENALTY),
+    Parameter("rho", float, 1.0, "penalty of ADMM's splitting, ρ", 1e-6, MAX_PENALTY),
     Parameter("admm_max_iter", int, 200, "largest number of ADMM rounds, where l1 > 0", 1),
     Parameter("admm_tol", float, 1e-3, "ADMM ends when both residuals are below this", 0),
     Parameter(
@@ -93,7 +92,7 @@ PARAMETERS = (
         "auto",
         "neighbours that vote, k of kNN; auto: chosen on held-out points",
         1,
-        LARGEST_COUNT,
+        MAX_COUNT,
         choices=("auto",),
     ),
     Parameter(
@@ -111,7 +110,13 @@ PARAMETERS = (
         "auto: cells with refine, else exact",
         choices=SEARCHES,
     ),
-    Parameter("vote_weight", str, "similarity", "how neighbours are weighted (the paper: uniform)", choices=WEIGHTS),
+    Parameter(
+        "vote_weight",
+        str,
+        "similarity",
+        "how neighbours are weighted (the paper: uniform)",
+        choices=parameters.VOTE_WEIGHTS,
+    ),
     Parameter("vote_sharpness", float, 20.0, "a in the weight exp(a·(cos − 1))", 0),
     Parameter(
         "feature_share",
@@ -142,7 +147,7 @@ PARAMETERS = (
         "auto",
         "candidates of refine from each vote and from the centroids; auto: 6 for each label of a point, at least 20",
         1,
-        LARGEST_COUNT,
+        MAX_COUNT,
         choices=("auto",),
     ),
     Parameter(
@@ -151,7 +156,7 @@ PARAMETERS = (
         "auto",
         "cost of the rankers' errors, C; auto: chosen on held-out points",
         1e-6,
-        LARGEST_PENALTY,
+        MAX_PENALTY,
         choices=("auto",),
     ),
     Parameter(
@@ -171,6 +176,6 @@ PARAMETERS = (
 DEFAULTS = parameters.defaults(PARAMETERS)
 
 
-def checked(settings: dict[str, Any]) -> dict[str, Any]:
+def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings as plain Python values; ParameterError for one that cannot be used or is not known."""
     return parameters.check_settings(settings, PARAMETERS, "X1")

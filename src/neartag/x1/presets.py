@@ -62,7 +62,7 @@ _CHOSEN: dict[str, dict[str, Any]] = {
 }
 
 
-def _original(
+def _original_settings(
     learners: int, clusters: int, neighbours: int, dim: int, cost: float, voters: int, keep: float = 1.0
 ) -> dict[str, Any]:
     """Return the original program's settings in our words: its cost C of the errors is our 1/λ, its vote is plain."""
@@ -83,10 +83,10 @@ def _original(
 
 # What the authors' program ships for the paper's large sets (its w_thresh, .95 on WikiLSHTC, is the share zeroed).
 _ORIGINAL: dict[str, dict[str, Any]] = {
-    "wiki10": _original(5, 5, 50, 75, 0.1, 11),
-    "delicious-large": _original(5, 50, 50, 50, 0.1, 70),
-    "amazon": _original(20, 100, 25, 50, 0.1, 5),
-    "wikilshtc": _original(10, 300, 15, 50, 0.1, 10, keep=0.05),
+    "wiki10": _original_settings(5, 5, 50, 75, 0.1, 11),
+    "delicious-large": _original_settings(5, 50, 50, 50, 0.1, 70),
+    "amazon": _original_settings(20, 100, 25, 50, 0.1, 5),
+    "wikilshtc": _original_settings(10, 300, 15, 50, 0.1, 10, keep=0.05),
 }
 
 PRESETS = {**_CHOSEN, **_ORIGINAL}

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.linalg.cholesky import cholesky, cholesky_solve
-from neartag.linalg.conjugate_gradients import SMALLEST_L2, GramMatrix, solve_ridge
+from neartag.linalg.conjugate_gradients import MIN_L2, GramMatrix, solve_ridge
 from neartag.linalg.products import gram, matmul
 from neartag.linalg.rows import Rows, transpose
 
@@ -114,14 +114,6 @@ def truncate(weights: np.ndarray, keep: float) -> Rows:
     return csr_matrix(small.reshape(weights.shape))
 
 
-def embed(X: Rows, weights: Rows, zero_below: float = 0.0, threads: int = 1) -> np.ndarray:
-    """Return V·x of each row (n, dim), small entries set to zero where the regression was made sparse."""
-    embedded = matmul(X, weights, threads)
-    if zero_below > 0:
-        embedded[np.abs(embedded) < zero_below] = 0
-    return embedded
-
-
 def _zero_level(embedded: np.ndarray, count: int) -> float:
     """Return the level below which `count` entries of X W lie.
 
@@ -153,7 +145,7 @@ def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int)
     square = gram(wide, tall, dtype, threads)  # (d, d) or (n, n)
     if scale != 1.0:
         square *= dtype(scale)
-    square[np.diag_indices_from(square)] += max(l2, SMALLEST_L2)
+    square[np.diag_indices_from(square)] += max(l2, MIN_L2)
     cholesky(square, threads)
 
     def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
@@ -201,7 +193,7 @@ def _gradient_solver(X: Rows, scale: float, l2: float, threads: int) -> Solve:
     """Return the same by conjugate gradients, each round's begun where the last ended."""
     gram_matrix = GramMatrix.of(X)
     # With nearly no penalty the smallest of all solutions is wanted, to which only plain gradients lead.
-    precondition = l2 >= MIN_PENALTY_TO_PRECONDITION * (scale * gram_matrix.diagonal + max(l2, SMALLEST_L2)).mean()
+    precondition = l2 >= MIN_PENALTY_TO_PRECONDITION * (scale * gram_matrix.diagonal + max(l2, MIN_L2)).mean()
 
     def solve(target: np.ndarray, start: np.ndarray | None) -> np.ndarray:
         return solve_ridge(

@@ -111,11 +111,11 @@ def retrieve_held_out(model: X1Model, X: Rows, held: np.ndarray, threads: int) -
     return Retrieved(rows, weigh_voters(lists, vote_settings, count), feature_voters, threads)
 
 
-def answer_held_out(model: X1Model, held: np.ndarray, found: Retrieved, k: int) -> HeldOut:
+def answer_held_out(model: X1Model, held: np.ndarray, retrieved: Retrieved, k: int) -> HeldOut:
     """Return the k best labels of the held-out points by these votes, −1 where nobody votes."""
     most = min(k, model.n_labels)
     labels, scores = np.full((len(held), k), -1, np.int32), np.zeros((len(held), k))
-    best = vote(model.label_arrays, model.voters(found), model.frequency, most, found.threads)
+    best = vote(model.label_arrays, model.voters(retrieved), model.frequency, most, retrieved.threads)
     labels[:, :most], scores[:, :most] = best
     return HeldOut(held, labels, np.minimum(scores, 1.0))
 
@@ -126,7 +126,7 @@ def _find_by_embedding(model: X1Model, rows: Rows, held: np.ndarray, count: int,
     wanted = min(POOL_PER_NEIGHBOUR * count if wider else count, model.n_points)
     lists = find_by_embedding(rows, model.learners, model.settings, wanted, threads)
     # A cluster of none but held-out points has them for members.
-    return [_without(ids, near, held, model.n_points) for ids, near in lists]
+    return [_blank_out(ids, near, held, model.n_points) for ids, near in lists]
 
 
 def _find_by_features(
@@ -141,12 +141,12 @@ def _find_by_features(
         pool = merge_ids([ids[:, : POOL_PER_NEIGHBOUR * count] for ids, _ in lists])
         return model.index.find(rows, count, threads, restrict_to=np.ascontiguousarray(pool))
     everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.prune)
-    ids, cosines = _without(*everybody, held, model.n_points)
+    ids, cosines = _blank_out(*everybody, held, model.n_points)
     order = np.argsort(ids < 0, axis=1, kind="stable")[:, :count]  # the others first, best first as before
     return np.take_along_axis(ids, order, axis=1), np.take_along_axis(cosines, order, axis=1)
 
 
-def _without(ids: np.ndarray, near: np.ndarray, gone: np.ndarray, n: int) -> Neighbours:
+def _blank_out(ids: np.ndarray, near: np.ndarray, gone: np.ndarray, n: int) -> Neighbours:
     """Return the lists with −1 and −inf in place of some of n points."""
     absent = np.zeros(n + 1, bool)  # −1, nobody, is the last
     absent[gone], absent[-1] = True, True

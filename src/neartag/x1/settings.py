@@ -98,11 +98,11 @@ class X1Settings:
 
         Raises ParameterError for one that is not known or cannot be used. Those of the machine are left out.
         """
-        return _filled(cls, parameters.checked(dict(given)))
+        return _fill_group(cls, parameters.check_settings(dict(given)))
 
     def to_parameters(self) -> dict[str, Any]:
         """Return the flat parameters, by name."""
-        return _flat(self)
+        return _flatten(self)
 
     def value(self, name: str) -> Any:
         """Return the value of a flat parameter; KeyError where there is none of that name."""
@@ -125,22 +125,22 @@ class X1Settings:
 
 def _places() -> dict[str, tuple[str | None, str]]:
     """Return where each flat parameter stands: its group, None where it has none, and its field."""
-    found: dict[str, tuple[str | None, str]] = {}
+    places: dict[str, tuple[str | None, str]] = {}
     for each in fields(X1Settings):
         if "parameter" in each.metadata:
-            found[each.metadata["parameter"]] = None, each.name
+            places[each.metadata["parameter"]] = None, each.name
         else:
-            found |= {
+            places |= {
                 inner.metadata["parameter"]: (each.name, inner.name)
                 for inner in fields(getattr(X1Settings(), each.name))
             }
-    return found
+    return places
 
 
 _PLACES = _places()
 
 
-def _filled(kind: type, given: Mapping[str, Any]) -> Any:
+def _fill_group(kind: type, given: Mapping[str, Any]) -> Any:
     """Return a group of settings with the values given, by the names of their parameters."""
     values = {}
     for each in fields(kind):
@@ -148,16 +148,16 @@ def _filled(kind: type, given: Mapping[str, Any]) -> Any:
             if each.metadata["parameter"] in given:
                 values[each.name] = given[each.metadata["parameter"]]
         else:
-            values[each.name] = _filled(type(each.default), given)
+            values[each.name] = _fill_group(type(each.default), given)
     return kind(**values)
 
 
-def _flat(group: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flatten(group: Any) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
     for each in fields(group):
         value = getattr(group, each.name)
         if is_dataclass(value):
-            found |= _flat(value)
+            flat |= _flatten(value)
         else:
-            found[each.metadata["parameter"]] = value
-    return found
+            flat[each.metadata["parameter"]] = value
+    return flat

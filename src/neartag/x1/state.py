@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.linalg.packing import (
+    are_within,
     check_pointers,
     check_rows,
     get_rows,
@@ -15,7 +16,6 @@ from neartag.linalg.packing import (
     read_count,
     require,
     width_of,
-    within,
 )
 from neartag.linalg.rows import dense
 from neartag.search.cells import Cells
@@ -126,7 +126,7 @@ def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Setting
         for c in range(len(levels)):
             members, width = arrays[f"{c}.members"], width_of(arrays, f"{c}.weights")
             require(members.dtype == np.int32 and members.ndim == 1, f"members of cluster {c} are not row numbers")
-            require(within(members, n), f"members of cluster {c} are not training points")
+            require(are_within(members, n), f"members of cluster {c} are not training points")
             require(arrays[f"{c}.history"].ndim == 1, f"cluster {c} has no history of SVP")
             precision = given.regression.precision
             check_rows(arrays, f"{c}.weights", _known_features(arrays, c, n_features), width, precision)
@@ -143,7 +143,7 @@ def _known_features(arrays: Arrays, c: int, n_features: int) -> int:
         return n_features
     require(features.dtype == np.int32 and features.ndim == 1, f"features of cluster {c} are not column numbers")
     rising = len(features) > 0 and bool((np.diff(features.astype(np.int64)) > 0).all())
-    require(rising and within(features, n_features), f"features of cluster {c} do not rise within {n_features}")
+    require(rising and are_within(features, n_features), f"features of cluster {c} do not rise within {n_features}")
     return len(features)
 
 

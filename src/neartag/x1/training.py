@@ -18,7 +18,7 @@ from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
 from neartag.rerank import training as rerank
 from neartag.rerank.candidates import best_candidates
-from neartag.search.inverted_index import MOST_WORK, PRUNE_LOOSELY, FeatureIndex
+from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
@@ -35,7 +35,7 @@ from neartag.x1.selection import (
 )
 from neartag.x1.settings import RerankSettings, X1Settings
 
-NOBODY = np.empty(0, np.int64)
+NO_POINTS = np.empty(0, np.int64)
 # Up to so many points the learners are trained again on all of them: where a choice was made on held-out points, and
 # where there was none to make and only their answers were wanted.
 MAX_POINTS_TO_REFIT, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
@@ -68,7 +68,7 @@ def fit_model(
 def hold_out(n: int, settings: X1Settings, return_held_out: bool) -> np.ndarray:
     """Return which of n points are held out: some where a setting is chosen, a reranker fitted, or answers wanted."""
     wanted = auto_settings(settings) or return_held_out or settings.rerank.enabled
-    return held_out_rows(n, settings.random_state, to_rerank=settings.rerank.enabled) if wanted else NOBODY
+    return held_out_rows(n, settings.random_state, to_rerank=settings.rerank.enabled) if wanted else NO_POINTS
 
 
 def is_refitted(run: TrainingRun, settings: X1Settings) -> bool:
@@ -115,11 +115,11 @@ def fit_reranker(
         return model, answer_held_out(model, held, retrieved, HELD_OUT_ANSWERS)
     nearby_voters = None
     if settings.vote.feature_search == "auto" and _is_slow(model, rows[held]):
-        nearby = model.adjusted({"feature_search": "near"})
+        nearby = model.with_settings({"feature_search": "near"})
         nearby_voters = retrieve_held_out(nearby, rows, held, jobs).feature_voters
     votes = rerank.HeldOutVotes(held, retrieved.embedding_voters, retrieved.feature_voters, nearby_voters)
     with run.progress:
-        run.progress.start(rerank.STEPS, "refining")
+        run.progress.start(rerank.N_REPORTED_STEPS, "refining")
         options = _rerank_options(settings.rerank, settings.random_state)
         fitted = rerank.fit_reranker(rows, run.Y, votes, options, jobs, run.progress.advance)
     chosen = model.settings.replace(refine_candidates=fitted.size, refine_cost=fitted.cost)
@@ -137,7 +137,7 @@ def refit_or_join(run: TrainingRun, model: X1Model, refit: bool) -> X1Model:
     held, jobs, settings = run.held_out, run.machine.jobs, model.settings
     learners = model.learners
     if refit:
-        learners = fit_learners(run, settings, NOBODY, "training")
+        learners = fit_learners(run, settings, NO_POINTS, "training")
     elif len(held):
         rows, distance = run.rows[held], settings.vote.distance
         learners = _with_cells([each.add_points(rows, held, distance, jobs) for each in learners], settings, jobs)
@@ -169,4 +169,4 @@ def _rerank_options(settings: RerankSettings, seed: int | None) -> rerank.Rerank
 
 def _is_slow(model: X1Model, rows: Rows) -> bool:
     """Say whether a search among all points for neighbours by features takes long."""
-    return model.index is not None and model.index.work(rows, model.n_neighbours, PRUNE_LOOSELY) > MOST_WORK
+    return model.index is not None and model.index.work(rows, model.n_neighbours, PRUNE_LOOSELY) > MAX_ENTRIES_READ

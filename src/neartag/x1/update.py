@@ -114,8 +114,8 @@ def reconstruction_error(model: X1Model, rows: np.ndarray, seed: int = 0) -> flo
         by_points = points[places] @ points.T  # (sample, N)
         count = min(model.settings.svp.neighbours, by_labels.shape[1])
         near = np.argpartition(-by_labels, count - 1, axis=1)[:, :count]
-        wanted, found = (np.take_along_axis(each, near, axis=1) for each in (by_labels, by_points))
-        wrong += float(((wanted - found) ** 2)[wanted > 0].sum())
+        wanted, actual = (np.take_along_axis(each, near, axis=1) for each in (by_labels, by_points))
+        wrong += float(((wanted - actual) ** 2)[wanted > 0].sum())
         whole += float((wanted**2).sum())
     return wrong / whole if whole > 0 else None
 

@@ -6,8 +6,7 @@ the plain numpy lines that it equals.
 
 from __future__ import annotations
 
-from numba import types
-
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, DOUBLE, ID, POINTER, kernel, read
 from neartag.search.topk_kernels import place_label
 from neartag.search.weight_kernels import VOTERS

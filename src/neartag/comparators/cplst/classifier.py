@@ -18,7 +18,7 @@ from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
 from neartag.core.threads import run_pieces
 from neartag.linalg.cholesky import cholesky
-from neartag.linalg.conjugate_gradients import SMALLEST_L2
+from neartag.linalg.conjugate_gradients import MIN_L2
 from neartag.linalg.packing import require
 from neartag.linalg.products import gram, matmul, matmul_rows
 from neartag.linalg.rows import Rows, transpose
@@ -84,7 +84,7 @@ def ridge_factor(X: Rows, l2: float, threads: int = 1) -> np.ndarray:
     """Return R (d, d) with R Rᵀ = XᵀX + λI in its lower triangle; what is above is to be ignored."""
     square = gram(X, transpose(X), np.float64, threads)
     diagonal = np.einsum("ii->i", square)
-    diagonal += max(l2, SMALLEST_L2 * max(1.0, float(diagonal.max())))
+    diagonal += max(l2, MIN_L2 * max(1.0, float(diagonal.max())))
     cholesky(square, threads)
     return square
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from neartag.comparators.shared.parameters import COMMON, TRIED_L2, TRIED_SCALES, bias, l2, share_or_number
 from neartag.core.method import Method, SearchSpace
-from neartag.core.parameters import LARGEST_COUNT, Parameter
+from neartag.core.parameters import MAX_COUNT, Parameter
 
 # This module must stay light: the command line reads it for --help.
 METHOD = Method(
@@ -37,7 +37,7 @@ METHOD = Method(
     model="neartag.comparators.cs.classifier:CompressedSensingModel",
     parameters=(
         share_or_number("dim", "random projections, m"),
-        Parameter("sparsity", int, 15, "labels decoded for a point at most, k", 1, LARGEST_COUNT),
+        Parameter("sparsity", int, 15, "labels decoded for a point at most, k", 1, MAX_COUNT),
         Parameter("decoder", str, "cosamp", "how the sparse label vector is found", choices=("omp", "cosamp")),
         l2(1.0, "L2 penalty of the regression, λ"),
         bias(1.0),

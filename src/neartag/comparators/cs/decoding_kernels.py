@@ -9,20 +9,20 @@ K_SS c = p_S.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, FLOAT, ID, MATRIX, VALUES, kernel
 
 # A row is explained when no column has more of what is left than this share of what the best had: float32's rounding.
-_EXPLAINED = np.float32(1e-5)
+_MIN_RESIDUAL_SHARE = np.float32(1e-5)
 # A column of which less than this is not in the span of those chosen before (its square, of 1) counts as dependent.
-_DEPENDENT = 1e-5
+_MIN_INDEPENDENT_SHARE = 1e-5
 # A coefficient of no more than this share of the largest is none: the least squares of what is not there, rounded.
-_NONE = np.float32(1e-4)
+_MIN_COEFFICIENT_SHARE = np.float32(1e-4)
 # CoSaMP's residual must fall by this share of the row's largest square for another iteration to be worth it.
-_FALL = 1e-7
+_MIN_FALL_SHARE = 1e-7
 
-_WIDE = types.float64
+_DOUBLE = types.float64
 
 
 @kernel(FLOAT(VALUES), fastmath=True)
@@ -34,8 +34,8 @@ def _largest_size(values):
     return largest
 
 
-@kernel(types.void(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT, FLOAT[::1]), fastmath=True)
-def _unexplained(products, gram, support, coefficients, count, out):
+@kernel(types.void(VALUES, MATRIX, ID[::1], _DOUBLE[::1], COUNT, FLOAT[::1]), fastmath=True)
+def _put_residual(products, gram, support, coefficients, count, out):
     """Put p − K c into out."""
     width = out.shape[0]
     out[:] = products
@@ -45,7 +45,7 @@ def _unexplained(products, gram, support, coefficients, count, out):
             out[j] -= weight * row[j]
 
 
-@kernel(types.boolean(VALUES, MATRIX, ID[::1], COUNT, COUNT, _WIDE[:, ::1], _WIDE[::1]))
+@kernel(types.boolean(VALUES, MATRIX, ID[::1], COUNT, COUNT, _DOUBLE[:, ::1], _DOUBLE[::1]))
 def _extend(products, gram, support, count, label, factor, halfway):
     """Add a label after the first `count` of a support to its Cholesky factor and forward solution; no if dependent."""
     left, target = np.float64(gram[label, label]), np.float64(products[label])
@@ -57,7 +57,7 @@ def _extend(products, gram, support, count, label, factor, halfway):
         factor[count, r] = value
         left -= value * value
         target -= value * halfway[r]
-    if left <= _DEPENDENT:
+    if left <= _MIN_INDEPENDENT_SHARE:
         return False
     factor[count, count] = np.sqrt(left)
     halfway[count] = target / factor[count, count]
@@ -65,7 +65,7 @@ def _extend(products, gram, support, count, label, factor, halfway):
     return True
 
 
-@kernel(types.void(_WIDE[:, ::1], _WIDE[::1], COUNT, _WIDE[::1]))
+@kernel(types.void(_DOUBLE[:, ::1], _DOUBLE[::1], COUNT, _DOUBLE[::1]))
 def _solve_back(factor, halfway, count, coefficients):
     """Put the least squares' coefficients of the first `count` of a support into coefficients."""
     for r in range(count - 1, -1, -1):
@@ -90,7 +90,7 @@ def orthogonal_matching_pursuit(products, gram, out_ids, out_values, start, stop
     for i in range(start, stop):
         row = products[i]
         left[:] = row
-        least = _EXPLAINED * _largest_size(row)
+        least = _MIN_RESIDUAL_SHARE * _largest_size(row)
         count = 0
         while count < most:
             size = _largest_size(left)
@@ -104,7 +104,7 @@ def orthogonal_matching_pursuit(products, gram, out_ids, out_values, start, stop
             count += 1
             _solve_back(factor, halfway, count, coefficients)
             if count < most:
-                _unexplained(row, gram, support, coefficients, count, left)
+                _put_residual(row, gram, support, coefficients, count, left)
                 for s in range(count):
                     left[support[s]] = 0.0  # but for rounding it is so
         for s in range(most):
@@ -131,7 +131,7 @@ def _largest_places(values, most, ids, sizes):
     return filled
 
 
-@kernel(types.float64(VALUES, MATRIX, ID[::1], _WIDE[::1], COUNT))
+@kernel(types.float64(VALUES, MATRIX, ID[::1], _DOUBLE[::1], COUNT))
 def _cost(products, gram, support, coefficients, count):
     """Return ‖z − A c‖² − ‖z‖² = cᵀ K c − 2 cᵀ p."""
     total = 0.0
@@ -154,7 +154,7 @@ def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, 
     width, most = products.shape[1], out_ids.shape[1]
     left = np.empty(width, np.float32)
     fresh, sizes = np.empty(2 * most, np.int32), np.empty(2 * most, np.float32)
-    merged, found = np.empty(3 * most, np.int32), np.empty(3 * most)
+    merged, solution = np.empty(3 * most, np.int32), np.empty(3 * most)
     factor, halfway = np.zeros((3 * most, 3 * most)), np.empty(3 * most)
     by_size = np.empty(3 * most, np.float32)
     support, coefficients = np.empty(most, np.int32), np.empty(most)
@@ -163,7 +163,7 @@ def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, 
         row = products[i]
         left[:] = row
         largest = _largest_size(row)
-        least, fall = _EXPLAINED * largest, _FALL * np.float64(largest) ** 2
+        least, fall = _MIN_RESIDUAL_SHARE * largest, _MIN_FALL_SHARE * np.float64(largest) ** 2
         count, cost = 0, 0.0
         for _ in range(max_iter):
             if _largest_size(left) <= least:
@@ -175,22 +175,22 @@ def compressive_sampling_pursuit(products, gram, max_iter, out_ids, out_values, 
                 joined += _extend(row, gram, merged, joined, support[s], factor, halfway)
             for s in range(_largest_places(left, 2 * most, fresh, sizes)):
                 joined += _extend(row, gram, merged, joined, fresh[s], factor, halfway)
-            _solve_back(factor, halfway, joined, found)
+            _solve_back(factor, halfway, joined, solution)
             for s in range(joined):
-                by_size[s] = found[s]
-            nothing = _NONE * _largest_size(by_size[:joined])
+                by_size[s] = solution[s]
+            nothing = _MIN_COEFFICIENT_SHARE * _largest_size(by_size[:joined])
             for s in range(joined):
                 if abs(by_size[s]) <= nothing:
                     by_size[s] = 0.0
             kept = _largest_places(by_size[:joined], most, fresh, sizes)
             for s in range(kept):
-                trial[s], weights[s] = merged[fresh[s]], found[fresh[s]]
+                trial[s], weights[s] = merged[fresh[s]], solution[fresh[s]]
             reached = _cost(row, gram, trial, weights, kept)
             if reached >= cost - fall:
                 break
             count, cost = kept, reached
             support[:kept], coefficients[:kept] = trial[:kept], weights[:kept]
-            _unexplained(row, gram, support, coefficients, count, left)
+            _put_residual(row, gram, support, coefficients, count, left)
         for s in range(most):
             out_ids[i, s] = support[s] if s < count else -1
             out_values[i, s] = coefficients[s] if s < count else 0.0

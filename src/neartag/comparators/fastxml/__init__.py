@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from neartag.comparators.shared.parameters import COMMON, TRIED_SCALES, bias
 from neartag.core.method import Method, SearchSpace
-from neartag.core.parameters import LARGEST_COUNT, Parameter
+from neartag.core.parameters import MAX_COUNT, Parameter
 
 # This module must stay light: the command line reads it for --help.
 METHOD = Method(
@@ -39,9 +39,9 @@ METHOD = Method(
     estimator="neartag.comparators.fastxml.classifier:FastXMLClassifier",
     model="neartag.comparators.fastxml.classifier:FastXMLModel",
     parameters=(
-        Parameter("trees", int, 50, "trees in the ensemble, T", 1, LARGEST_COUNT),
-        Parameter("max_leaf", int, 10, "points in a leaf at most", 1, LARGEST_COUNT),
-        Parameter("labels_per_leaf", int, 100, "labels kept of a leaf's distribution", 1, LARGEST_COUNT),
+        Parameter("trees", int, 50, "trees in the ensemble, T", 1, MAX_COUNT),
+        Parameter("max_leaf", int, 10, "points in a leaf at most", 1, MAX_COUNT),
+        Parameter("labels_per_leaf", int, 100, "labels kept of a leaf's distribution", 1, MAX_COUNT),
         Parameter(
             "log_loss_coefficient",
             float,
@@ -51,7 +51,7 @@ METHOD = Method(
             1e9,
         ),
         Parameter("ndcg_coefficient", float, 1.0, "weight of the rankings' nDCG, C_r; for max_iter above 1", 0, 1e9),
-        Parameter("max_iter", int, 1, "times that a node's separator is learned", 1, LARGEST_COUNT),
+        Parameter("max_iter", int, 1, "times that a node's separator is learned", 1, MAX_COUNT),
         bias(1.0),
         *COMMON,
     ),

@@ -19,7 +19,7 @@ from neartag.comparators.shared.model import FitInfo, ScoringModel
 from neartag.core.progress import Progress
 from neartag.core.threads import run_pieces, run_ranges
 from neartag.linalg import csr
-from neartag.linalg.packing import require, within
+from neartag.linalg.packing import are_within, require
 from neartag.linalg.rows import Rows, csr_arrays
 
 Tree = tuple[np.ndarray, ...]  # child, then indptr, indices and data of the weights and of the shares
@@ -76,7 +76,7 @@ class FastXMLModel(ScoringModel):
         nodes = len(child)
         check_array(arrays, "trees", "child", (nodes,), np.int32)
         roots = check_array(arrays, "trees", "roots", (info.settings["trees"],), np.int32)
-        require(within(roots, nodes), "a tree begins at a node that there is not")
+        require(are_within(roots, nodes), "a tree begins at a node that there is not")
         # Numbers rise from parent to child, so that every walk ends.
         forward = (child > np.arange(nodes)) & (child < nodes - 1)
         require(bool((forward | (child == 0)).all()), "a node's children are not among the nodes after it")

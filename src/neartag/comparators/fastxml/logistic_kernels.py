@@ -15,8 +15,8 @@ and a column.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, ID, IDS, POINTER, VALUES, kernel, read
 from neartag.linalg.random_kernels import STATE, shuffle
 
@@ -24,11 +24,11 @@ WIDE, SIDES = types.float64, read(types.int8)
 PLACE = types.uint32  # row numbers without sign: numba need not ask whether one counts from the end, thrice as quick
 COLUMNS = types.Tuple((POINTER, read(PLACE), VALUES))  # the arrays of a CSC matrix: pointer, rows, values
 COSTS = types.UniTuple(WIDE, 2)  # of an error on the plus side, and on the minus side
-_PASSES = 10  # of coordinate descent a Newton step, at most
-_HALVINGS = 20  # of a step in its line search, at most
-_ENOUGH = 0.01  # share of the decrease that a step promises which it must bring
-_CURVED = 1e-12  # added to each curvature, which is zero where every point is far from the boundary
-_LARGEST_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
+_MAX_PASSES = 10  # of coordinate descent a Newton step, at most
+_MAX_HALVINGS = 20  # of a step in its line search, at most
+_MIN_DECREASE_SHARE = 0.01  # share of the decrease that a step promises which it must bring
+_ADDED_CURVATURE = 1e-12  # added to each curvature, which is zero where every point is far from the boundary
+_MAX_MOVE = 10.0  # of a weight in a pass: where there is hardly any curvature the model is good only nearby
 
 
 @kernel(WIDE(COLUMNS, COUNT, read(WIDE)), fastmath=True)
@@ -104,7 +104,7 @@ def _move(slope, curvature, weight):
         move = -(slope - 1.0) / curvature
     else:
         return -weight
-    return min(max(move, -_LARGEST_MOVE), _LARGEST_MOVE)
+    return min(max(move, -_MAX_MOVE), _MAX_MOVE)
 
 
 @kernel(WIDE(read(WIDE), SIDES, COSTS))
@@ -141,13 +141,13 @@ def _descend(columns, model, weights, order, count, tolerance, moved, random):
     n = curve.shape[0]
     pull = np.zeros(n)  # the curvature times how far each point has moved
     left, widest, made = count, np.inf, 0
-    while made < _PASSES:
+    while made < _MAX_PASSES:
         made += 1
         total, largest, place = 0.0, 0.0, 0
         shuffle(order, left, random)
         while place < left:
             j = order[place]
-            slope = gradient[j] + _CURVED * (moved[j] - weights[j]) + _dot(columns, j, pull)
+            slope = gradient[j] + _ADDED_CURVATURE * (moved[j] - weights[j]) + _dot(columns, j, pull)
             wrong = _violation(slope, moved[j])
             if moved[j] == 0.0 and wrong == 0.0 and 1.0 - abs(slope) > widest / n:
                 left -= 1
@@ -188,7 +188,7 @@ def _fill_model(columns, slope, curve, weights, active, count, widest, gradient,
             count -= 1
             active[place], active[count] = active[count], active[place]
             continue
-        diagonal[j] = curvature + _CURVED
+        diagonal[j] = curvature + _ADDED_CURVATURE
         place += 1
         total, largest = total + wrong, max(largest, wrong)
     return count, total, largest
@@ -271,12 +271,12 @@ def l1_logistic(columns, sides, costs, tolerance, most, weights, reach, random):
             inner *= 0.25
         # The line search: f(w + s·d) ≤ f(w) + enough · s · promise.
         promise, size = _look_ahead(columns, active[:count], gradient, weights, moved, shift), 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(_MAX_HALVINGS):
             new_penalty = _penalty(active[:count], weights, moved, size)
             for i in range(n):
                 trial[i] = reach[i] + size * shift[i]
             new_loss = log_loss(trial, sides, costs)
-            if new_loss + new_penalty - loss - penalty <= _ENOUGH * size * promise:
+            if new_loss + new_penalty - loss - penalty <= _MIN_DECREASE_SHARE * size * promise:
                 break
             size *= 0.5
         else:  # no step is better: the columns left in are as near as the numbers' precision allows

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from neartag.comparators.fastxml.logistic_kernels import PLACE, SIDES, WIDE
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, kernel, read
 
 # The label rows' indptr and indices, each point's 1 / (its best DCG), and what each rank counts.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from neartag.comparators.fastxml.logistic_kernels import (
     COLUMNS,
@@ -16,6 +15,7 @@ from neartag.comparators.fastxml.logistic_kernels import (
     l1_logistic,
 )
 from neartag.comparators.fastxml.ndcg_kernels import LABELS, LIST, label_shares, part_by_ndcg, same_labels
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, kernel
 from neartag.linalg.random_kernels import STATE, WORD, next_word
 
@@ -99,14 +99,14 @@ def split(x, y, points, cost, weight, rounds, place, room, random, weights, side
         costs = cost * m / plus, cost * m / (m - plus)
         width = gather_columns(x, points, sides, costs, room)
         _, _, _, _, pointer, rows, values = room
-        columns, found = (pointer, rows, values), weights[:width]
-        l1_logistic(columns, sides, costs, _TOLERANCE, _STEPS, found, reach, random)
+        columns, separator = (pointer, rows, values), weights[:width]
+        l1_logistic(columns, sides, costs, _TOLERANCE, _STEPS, separator, reach, random)
         # Points go where the weights as they are stored will lead them, to the last bit.
         reach[:] = 0.0
         for j in range(width):
-            found[j] = np.float32(found[j])
-            if found[j] != 0.0:
-                add_column(columns, j, found[j], reach)
+            separator[j] = np.float32(separator[j])
+            if separator[j] != 0.0:
+                add_column(columns, j, separator[j], reach)
         for i in range(m):
             sides[i] = 1 if reach[i] > 0.0 else -1
             both = np.log1p(np.exp(-abs(reach[i])))

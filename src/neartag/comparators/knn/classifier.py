@@ -69,24 +69,24 @@ class KNNModel(ScoringModel):
     def _nearest_by_distance(self, rows: Rows, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest training rows and 1 / (1 + distance) (m, k): the largest ⟨x, xᵢ⟩ − ‖xᵢ‖²/2 first."""
         if sparse.issparse(self.rows) or sparse.issparse(rows):
-            ids, found = self._nearest_sparse(csr_matrix(rows), k, threads)
+            ids, products = self._nearest_sparse(csr_matrix(rows), k, threads)
         else:
-            ids, found = nearest(rows, self.rows, k, threads, offset=self.half_squares)
+            ids, products = nearest(rows, self.rows, k, threads, offset=self.half_squares)
         squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else (rows * rows).sum(axis=1)
         squares = np.asarray(squares, np.float64).reshape(-1, 1)
-        distance = np.sqrt(np.maximum(squares - 2 * np.where(ids >= 0, found, 0), 0))
+        distance = np.sqrt(np.maximum(squares - 2 * np.where(ids >= 0, products, 0), 0))
         return ids, 1 / (1 + distance)
 
     def _nearest_sparse(self, rows: csr_matrix, k: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
         m, n = rows.shape[0], self.n_points
-        ids, found = np.empty((m, k), np.int32), np.empty((m, k), np.float32)
+        ids, products = np.empty((m, k), np.int32), np.empty((m, k), np.float32)
         for begin in range(0, n, BLOCK_POINTS):
             columns = transpose(csr_matrix(self.rows[begin : begin + BLOCK_POINTS]))  # (d, ≤ BLOCK_POINTS)
             for first in range(0, m, BLOCK_QUERIES):
                 part = slice(first, first + BLOCK_QUERIES)
                 reach = matmul(rows[part], columns, threads) - self.half_squares[begin : begin + BLOCK_POINTS]
-                topk_kernels.row_top(reach, begin, ids[part], found[part], 0, len(reach))
-        return ids, found
+                topk_kernels.row_top(reach, begin, ids[part], products[part], 0, len(reach))
+        return ids, products
 
     def arrays(self) -> Arrays:
         """Return the rows and their labels."""

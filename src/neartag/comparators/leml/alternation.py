@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.leml.steps import (
-    LARGEST_SIDE,
+    MAX_SPECTRAL_SIDE,
     Factors,
     Problem,
     balance,
@@ -29,14 +29,14 @@ def factorise(
     seed: int | np.random.SeedSequence | None = 0,
     threads: int = 1,
     progress: Progress | None = None,
-    largest_side: int = LARGEST_SIDE,
+    max_spectral_side: int = MAX_SPECTRAL_SIDE,
 ) -> Factors:
     """Return the factors, float32, of rank at most `rank`, and the objective after each alternation.
 
-    X is decomposed where its smaller side is at most `largest_side`.
+    X is decomposed where its smaller side is at most `max_spectral_side`.
     """
     rank = min(rank, *rows.shape, Y.shape[1])
-    problem: Problem = make_problem(rows, Y, threads, largest_side)
+    problem: Problem = make_problem(rows, Y, threads, max_spectral_side)
     H = start_labels(Y, transpose(Y), rank, np.random.default_rng(seed), threads)  # (L, r), orthonormal
     factors = Factors(problem.zeros(H.shape[1]), H, np.ones(H.shape[1]))
     history: list[float] = []

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators.leml import METHOD
 from neartag.comparators.leml.alternation import factorise
-from neartag.comparators.leml.steps import LARGEST_SIDE, problem_bytes
+from neartag.comparators.leml.steps import MAX_SPECTRAL_SIDE, problem_bytes
 from neartag.comparators.shared.arrays import Arrays, check_array
 from neartag.comparators.shared.base import Comparator, Shape
 from neartag.comparators.shared.model import FitInfo, ScoringModel, dimension
@@ -21,7 +21,7 @@ from neartag.linalg.products import matmul, matmul_rows
 from neartag.linalg.rows import Rows
 
 # A label that is there is regressed on as 1, one that is not as 0.
-MIDDLE = 0.5
+MIDDLE_SCORE = 0.5
 
 
 @dataclass(repr=False)
@@ -35,7 +35,7 @@ class LEMLModel(ScoringModel):
 
     def scores(self, rows: Rows, threads: int) -> np.ndarray:
         """Return what the regression gives for each label, 0.5 where it is undecided."""
-        return to_unit_interval(matmul_rows(matmul(rows, self.W, threads), self.H.T, threads), MIDDLE)
+        return to_unit_interval(matmul_rows(matmul(rows, self.W, threads), self.H.T, threads), MIDDLE_SCORE)
 
     def arrays(self) -> Arrays:
         """Return the factors."""
@@ -56,7 +56,7 @@ class LEMLClassifier(Comparator):
     """Low-rank linear regression of all labels: X W Hᵀ, both factors penalised."""
 
     method = METHOD
-    largest_side: ClassVar[int] = LARGEST_SIDE  # of X, up to which it is decomposed
+    max_spectral_side: ClassVar[int] = MAX_SPECTRAL_SIDE  # of X, up to which it is decomposed
 
     def _train(self, rows: Rows, Y: csr_matrix, info: FitInfo, threads: int, progress: Progress) -> LEMLModel:
         settings = info.settings
@@ -71,9 +71,9 @@ class LEMLClassifier(Comparator):
                 seed=settings["random_state"],
                 threads=threads,
                 progress=progress,
-                largest_side=self.largest_side,
+                max_spectral_side=self.max_spectral_side,
             )
         return LEMLModel(info, factors.W, factors.H)
 
     def _memory(self, shape: Shape, settings: dict[str, Any], threads: int) -> int:
-        return problem_bytes(shape, dimension(settings["rank"], shape.labels), threads, self.largest_side)
+        return problem_bytes(shape, dimension(settings["rank"], shape.labels), threads, self.max_spectral_side)

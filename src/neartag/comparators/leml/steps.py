@@ -12,15 +12,15 @@ from scipy.sparse import csr_matrix
 from neartag.comparators.shared.base import Shape
 from neartag.core.threads import sum_blocks
 from neartag.linalg.cholesky import cholesky, cholesky_solve
-from neartag.linalg.conjugate_gradients import MIN_COLUMNS, SMALLEST_L2, GramMatrix, solve_ridge
+from neartag.linalg.conjugate_gradients import MIN_COLUMNS, MIN_L2, GramMatrix, solve_ridge
 from neartag.linalg.products import gram, matmul, matmul_rows
 from neartag.linalg.rows import Rows, transpose
 
 # X is decomposed where the smaller of its sides is no larger: the decomposition then costs less than the steps of
 # conjugate gradients that it spares. The products with labels, side · L, must not be large either.
-LARGEST_SIDE, LARGEST_CROSS = 2048, 1 << 24
+MAX_SPECTRAL_SIDE, MAX_CROSS_ENTRIES = 2048, 1 << 24
 # Directions below this part of the largest are noise of the arithmetic.
-SMALLEST_SQUARE, SMALLEST_SIZE = 1e-13, 1e-7
+MIN_SQUARE_SHARE, MIN_SIZE_SHARE = 1e-13, 1e-7
 # Conjugate gradients end at this length of the residual, relative to the right side's.
 CG_TOLERANCE = 1e-3
 # Products of labels with labels by which the start is turned towards the frequent directions.
@@ -45,7 +45,7 @@ class Problem(Protocol):
     def zeros(self, rank: int) -> np.ndarray:
         """Return a W of zeros."""
 
-    def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def normal_equations(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA (r, r) and YᵀA (L, r) for A = X W."""
 
     def solve(self, H: np.ndarray, sizes: np.ndarray, l2: float, W: np.ndarray, steps: int) -> np.ndarray:
@@ -79,7 +79,7 @@ class Spectral:
             cross = matmul_rows(np.ascontiguousarray(basis.T), cross, threads)
         else:
             squares, points = np.linalg.eigh(gram(transposed, rows, np.float64, threads))  # P (n, n)
-            kept = squares > SMALLEST_SQUARE * max(squares[-1], np.finfo(np.float64).tiny)
+            kept = squares > MIN_SQUARE_SHARE * max(squares[-1], np.finfo(np.float64).tiny)
             squares, points = squares[kept], np.ascontiguousarray(points[:, kept])
             lengths = np.sqrt(squares)
             basis = np.asarray(precise.T @ points) / lengths  # XᵀP S⁻¹
@@ -90,14 +90,14 @@ class Spectral:
         """Return a W of zeros."""
         return np.zeros((len(self.squares), rank))
 
-    def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def normal_equations(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA and YᵀA."""
         return W.T @ (self.squares[:, None] * W), matmul_rows(self.cross.T, W, self.threads)
 
     def solve(self, H: np.ndarray, sizes: np.ndarray, l2: float, W: np.ndarray, steps: int) -> np.ndarray:
         """Return the best W, exactly."""
         right = matmul_rows(self.cross, H.astype(np.float64, copy=False), self.threads)  # (m, r)
-        return right / (np.outer(self.squares, sizes) + max(l2, SMALLEST_L2))
+        return right / (np.outer(self.squares, sizes) + max(l2, MIN_L2))
 
     def weights(self, W: np.ndarray) -> np.ndarray:
         """Return W over the features."""
@@ -123,7 +123,7 @@ class Gradients:
         """Return a W of zeros."""
         return np.zeros((self.gram.rows.shape[1], rank), np.float32)
 
-    def seen(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def normal_equations(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return AᵀA and YᵀA."""
         A = matmul(self.gram.rows, W, self.threads)  # (n, r)
         return _gram(A, self.threads), matmul(self.Y_transposed, A, self.threads)
@@ -136,7 +136,7 @@ class Gradients:
             targets,
             W,
             scale=sizes,
-            l2=max(l2, SMALLEST_L2),
+            l2=max(l2, MIN_L2),
             max_iter=steps,
             tolerance=CG_TOLERANCE,
             threads=self.threads,
@@ -147,19 +147,19 @@ class Gradients:
         return W
 
 
-def make_problem(rows: Rows, Y: csr_matrix, threads: int, largest_side: int = LARGEST_SIDE) -> Problem:
+def make_problem(rows: Rows, Y: csr_matrix, threads: int, max_spectral_side: int = MAX_SPECTRAL_SIDE) -> Problem:
     """Return X and Y in the form in which the steps cost least."""
-    kind: Any = Spectral if _is_small(rows.shape[0], rows.shape[1], Y.shape[1], largest_side) else Gradients
+    kind: Any = Spectral if _is_small(rows.shape[0], rows.shape[1], Y.shape[1], max_spectral_side) else Gradients
     return kind.of(rows, Y, threads)
 
 
-def problem_bytes(shape: Shape, rank: int, threads: int, largest_side: int = LARGEST_SIDE) -> int:
+def problem_bytes(shape: Shape, rank: int, threads: int, max_spectral_side: int = MAX_SPECTRAL_SIDE) -> int:
     """Return about how many bytes the steps take beyond the rows and labels."""
     points, features, labels, entries, ones = shape
     side = min(points, features)
     rank = min(rank, side, labels)
     turned = 12 * (entries + ones)
-    if _is_small(points, features, labels, largest_side):
+    if _is_small(points, features, labels, max_spectral_side):
         # The Gram matrix, its eigenvectors, and what LAPACK works in; then XᵀY, turned. After that both factors.
         decomposed = 8 * entries + 12 * ones + 8 * (5 * side * side + features * side + 2 * side * labels)
         return turned + max(decomposed, 8 * side * (features + labels) + 4 * rank * (points + 8 * side + 8 * labels))
@@ -179,7 +179,7 @@ def start_labels(
     for _ in range(START_ROUNDS):
         H = matmul(transposed, matmul(Y, H, threads), threads)
         squares, vectors = np.linalg.eigh(_gram(H, threads))
-        kept = squares > SMALLEST_SQUARE * squares[-1]
+        kept = squares > MIN_SQUARE_SHARE * squares[-1]
         if not kept.any():  # nobody has a label
             return np.zeros((Y.shape[1], 1), np.float32)
         turn = vectors[:, kept] / np.sqrt(squares[kept])
@@ -189,10 +189,10 @@ def start_labels(
 
 def label_step(problem: Problem, W: np.ndarray, l2: float, threads: int) -> tuple[np.ndarray, float]:
     """Return the H that is best for W (L, r), and the objective of both."""
-    system, cross = problem.seen(W)  # AᵀA (r, r), YᵀA (L, r)
+    system, cross = problem.normal_equations(W)  # AᵀA (r, r), YᵀA (L, r)
     # Without a penalty the system may be singular; what rounding leaves of its trace changes no answer that it has.
     rounding = 64 * float(np.finfo(np.float64).eps * np.trace(system))
-    system[np.diag_indices_from(system)] += max(l2, SMALLEST_L2, rounding)
+    system[np.diag_indices_from(system)] += max(l2, MIN_L2, rounding)
     cholesky(system, threads)
     H = cholesky_solve(system, np.ascontiguousarray(cross.T, np.float64), threads).T  # (L, r)
     # At this H the objective is ½ (‖Y‖² − ⟨YᵀA, H⟩ + λ ‖W‖²).
@@ -208,13 +208,13 @@ def balance(W: np.ndarray, H: np.ndarray, threads: int) -> Factors:
     out, but for one, so that there is something to store.
     """
     squares, vectors = np.linalg.eigh(_gram(H, threads))  # HᵀH = V Λ Vᵀ
-    kept = squares > SMALLEST_SQUARE * squares[-1]
+    kept = squares > MIN_SQUARE_SHARE * squares[-1]
     lengths = np.sqrt(squares[kept])
     root = vectors[:, kept] * lengths  # V Λ^½, (r, kept)
     sizes, turn = np.linalg.eigh(root.T @ _gram(W, threads) @ root)  # Σ²
     sizes = np.sqrt(np.maximum(sizes, 0))
     order = np.arange(len(sizes))[::-1]
-    order = order[sizes[order] > SMALLEST_SIZE * sizes.max(initial=0)]
+    order = order[sizes[order] > MIN_SIZE_SHARE * sizes.max(initial=0)]
     if not len(order):
         return Factors(np.zeros_like(W[:, :1]), np.zeros_like(H[:, :1]), np.zeros(1))
     sizes, turn = sizes[order], turn[:, order]
@@ -225,9 +225,9 @@ def balance(W: np.ndarray, H: np.ndarray, threads: int) -> Factors:
     )
 
 
-def _is_small(points: int, features: int, labels: int, largest_side: int) -> bool:
+def _is_small(points: int, features: int, labels: int, max_spectral_side: int) -> bool:
     side = min(points, features)
-    return side <= largest_side and side * labels <= LARGEST_CROSS
+    return side <= max_spectral_side and side * labels <= MAX_CROSS_ENTRIES
 
 
 def _gram(tall: np.ndarray, threads: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix
 
-from neartag.comparators.leml.classifier import MIDDLE
+from neartag.comparators.leml.classifier import MIDDLE_SCORE
 from neartag.comparators.leml.steps import problem_bytes
 from neartag.comparators.local_leml import METHOD
 from neartag.comparators.local_leml.learner import LocalFactors, LocalLearner, fit_cluster
@@ -19,11 +19,11 @@ from neartag.comparators.shared.model import BATCH_ROWS, BATCH_SCORES, FitInfo, 
 from neartag.comparators.shared.rows import without_constant
 from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
-from neartag.linalg.packing import require, within
+from neartag.linalg.packing import are_within, require
 from neartag.linalg.rows import Rows, normalise
+from neartag.x1.cluster_training import MAX_SIZE_RATIO
 from neartag.x1.ensemble import make_partitions
 from neartag.x1.kmeans import Partition
-from neartag.x1.learner import MAX_SIZE_RATIO
 from neartag.x1.resolve import partition_counts
 from neartag.x1.settings import ClusterSettings
 
@@ -68,7 +68,7 @@ class LocalLEMLModel(ScoringModel):
         for learner in self.learners:
             total = total + learner.scores(rows, unit, width, threads)
         total.eliminate_zeros()
-        total.data = to_unit_interval(total.data / len(self.learners), MIDDLE)
+        total.data = to_unit_interval(total.data / len(self.learners), MIDDLE_SCORE)
         return csr_matrix(total)
 
     def arrays(self) -> Arrays:
@@ -107,18 +107,18 @@ def _read_cluster(info: FitInfo, arrays: Arrays, part: str, c: int) -> LocalFact
 
 
 def _read_matrix(arrays: Arrays, part: str, name: str) -> np.ndarray:
-    found = arrays[part][name]
-    require(isinstance(found, np.ndarray) and found.ndim == 2, f"{name} is no dense matrix")
-    return found
+    array = arrays[part][name]
+    require(isinstance(array, np.ndarray) and array.ndim == 2, f"{name} is no dense matrix")
+    return array
 
 
 def _read_columns(arrays: Arrays, part: str, name: str, bound: int) -> np.ndarray:
     """Return column numbers that rise and stay below the bound."""
-    found = arrays[part][name]
-    require(isinstance(found, np.ndarray) and found.ndim == 1 and found.dtype == np.int32, f"{name} are no numbers")
-    rising = within(found, bound) and bool((np.diff(found.astype(np.int64)) > 0).all())
+    array = arrays[part][name]
+    require(isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == np.int32, f"{name} are no numbers")
+    rising = are_within(array, bound) and bool((np.diff(array.astype(np.int64)) > 0).all())
     require(rising, f"{name} do not rise within {bound}")
-    return found
+    return array
 
 
 class LocalLEMLClassifier(Comparator):

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from neartag.comparators.shared.parameters import COMMON, TRIED_SCALES, bias
 from neartag.core.method import Method, SearchSpace
-from neartag.core.parameters import LARGEST_COUNT, Parameter
+from neartag.core.parameters import MAX_COUNT, Parameter
 
 # This module must stay light: the command line reads it for --help.
 METHOD = Method(
@@ -50,18 +50,18 @@ METHOD = Method(
             "the base scorer of points and labels",
             choices=("naive_bayes", "one_vs_all"),
         ),
-        Parameter("partitions", int, "auto", "parts of the input; auto: n / 1000", 1, LARGEST_COUNT, choices=("auto",)),
+        Parameter("partitions", int, "auto", "parts of the input; auto: n / 1000", 1, MAX_COUNT, choices=("auto",)),
         Parameter(
             "labels_per_partition",
             int,
             "auto",
             "labels of a part at most; auto: a tenth of all, 100 at least",
             1,
-            LARGEST_COUNT,
+            MAX_COUNT,
             choices=("auto",),
         ),
-        Parameter("n_probe", int, 1, "nearest parts whose labels are scored for a point", 1, LARGEST_COUNT),
-        Parameter("at", int, 5, "k of the precision that labels are assigned for", 1, LARGEST_COUNT),
+        Parameter("n_probe", int, 1, "nearest parts whose labels are scored for a point", 1, MAX_COUNT),
+        Parameter("at", int, 5, "k of the precision that labels are assigned for", 1, MAX_COUNT),
         Parameter("weighted_rounds", int, 0, "rounds of k-means in which points that are ranked well weigh more", 0),
         Parameter("smoothing", float, 0.01, "added to each count of naive Bayes", 1e-9, 1e6),
         Parameter("C", float, 1.0, "cost of an error of the linear machines", 1e-9, 1e9),

@@ -33,7 +33,7 @@ from neartag.linalg.rows import Rows, normalise
 from neartag.x1.kmeans import partition, route
 
 # Weights of no larger size are dropped from linear machines.
-KEEP_ABOVE = 0.01
+MIN_KEPT_WEIGHT = 0.01
 
 
 @dataclass(repr=False)
@@ -61,16 +61,16 @@ class LPSRModel(ScoringModel):
             (np.ones(near.size, np.float32), near.ravel(), np.arange(m + 1) * near.shape[1]),
             shape=(m, self.assigned.shape[0]),
         )
-        found = csr_matrix(visits @ self.assigned)  # (m, seen), the labels of any of the parts
-        found.sort_indices()
+        pattern = csr_matrix(visits @ self.assigned)  # (m, seen), the labels of any of the parts
+        pattern.sort_indices()
         if self.settings["scorer"] == "naive_bayes":
-            raw = self.scorer.of_pattern(features, found, threads)
+            raw = self.scorer.of_pattern(features, pattern, threads)
             # Evidence for a unit of features: the same order of a point's labels, and no sums too large to be told
             # apart once they are between 0 and 1.
-            raw /= np.repeat(1 + np.abs(mass(features)), np.diff(found.indptr))
+            raw /= np.repeat(1 + np.abs(mass(features)), np.diff(pattern.indptr))
         else:
-            raw = self.scorer.of_pattern(rows, found, threads)
-        return csr_matrix((to_unit_interval(raw, 0), found.indices, found.indptr), shape=found.shape)
+            raw = self.scorer.of_pattern(rows, pattern, threads)
+        return csr_matrix((to_unit_interval(raw, 0), pattern.indices, pattern.indptr), shape=pattern.shape)
 
     def arrays(self) -> Arrays:
         """Return the scorer, the centroids and the labels assigned."""
@@ -101,7 +101,7 @@ def fit_scorer(rows: Rows, Y: csr_matrix, info: FitInfo, threads: int, progress:
     settings = info.settings
     if settings["scorer"] == "naive_bayes":
         return fit_naive_bayes(without_constant(rows, info.n_features), Y, settings["smoothing"])
-    machines = fit_machines(rows, Y, settings["C"], KEEP_ABOVE, threads, progress)
+    machines = fit_machines(rows, Y, settings["C"], MIN_KEPT_WEIGHT, threads, progress)
     zeros = np.zeros(Y.shape[1], np.float32)
     return LabelScorer(machines.weights, machines.offset, zeros, np.zeros(rows.shape[1], np.float32))
 

@@ -7,8 +7,8 @@ each against the plain numpy lines that it equals.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, FLOAT, IDS, POINTER, kernel, read
 
 HITS = read(types.boolean)
@@ -85,13 +85,13 @@ def assignment_gradient(pointer, order, hit, shares, at, steepness, gradient):
 @kernel(COUNT(POINTER, IDS, HITS, HITS, COUNT))
 def hits_within(pointer, order, hit, chosen, at):
     """How many hits are among the first `at` chosen labels of their point."""
-    found = 0
+    hits = 0
     for t in range(pointer.shape[0] - 1):
         ahead = 0
         for p in range(pointer[t], pointer[t + 1]):
             if chosen[order[p]]:
-                found += hit[p]
+                hits += hit[p]
                 ahead += 1
                 if ahead == at:
                     break
-    return found
+    return hits

@@ -31,7 +31,7 @@ class LabelScorer:
         scores = matmul(rows, transpose(self.table[labels]), threads)  # (m, labels given)
         scores += np.outer(mass(rows), self.slope[labels])
         scores += self.prior[labels]
-        scores -= self._shared(rows)[:, None]
+        scores -= self._common_scores(rows)[:, None]
         return scores
 
     def of_pattern(self, rows: Rows, pattern: csr_matrix, threads: int = 1) -> np.ndarray:
@@ -44,10 +44,10 @@ class LabelScorer:
         lengths = np.diff(indptr)
         out += np.repeat(mass(rows), lengths) * self.slope[indices]
         out += self.prior[indices]
-        out -= np.repeat(self._shared(rows), lengths)
+        out -= np.repeat(self._common_scores(rows), lengths)
         return out
 
-    def _shared(self, rows: Rows) -> np.ndarray:
+    def _common_scores(self, rows: Rows) -> np.ndarray:
         return np.asarray(rows @ self.common, np.float32)
 
 

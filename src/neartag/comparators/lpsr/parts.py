@@ -37,10 +37,10 @@ def assign_labels(
 ) -> csr_matrix:
     """Return the labels of each part as CSR of ones (parts, labels)."""
     budget = labels_per_part(settings["labels_per_partition"], Y.shape[1])
-    found: list[np.ndarray] = [np.empty(0, np.int32)] * parts.n_clusters
+    by_part: list[np.ndarray] = [np.empty(0, np.int32)] * parts.n_clusters
     entropy: Any = np.random.SeedSequence(settings["random_state"]).entropy  # the seed, or a fresh one where it is None
 
-    def some(start: int, stop: int) -> None:
+    def assign_to_parts(start: int, stop: int) -> None:
         for part in range(start, stop):
             members = np.flatnonzero(parts.assignment == part)
             candidates = np.unique(Y[members].indices)
@@ -51,13 +51,13 @@ def assign_labels(
                     members = np.sort(rng.choice(members, enough, replace=False))
                 ranked = rank_labels(rows[members], Y[members], scorer, candidates)
                 candidates = candidates[assign(ranked, budget, settings["at"])]
-            found[part] = candidates.astype(np.int32)
+            by_part[part] = candidates.astype(np.int32)
             progress.advance()
 
     with progress.start(parts.n_clusters, "parts"):
-        run_pieces(some, parts.n_clusters, threads, min_size=1)
-    pointer = csr.pointer([len(labels) for labels in found])
-    labels = np.concatenate(found)
+        run_pieces(assign_to_parts, parts.n_clusters, threads, min_size=1)
+    pointer = csr.pointer([len(labels) for labels in by_part])
+    labels = np.concatenate(by_part)
     return csr_matrix((np.ones(len(labels), np.float32), labels, pointer), shape=(parts.n_clusters, Y.shape[1]))
 
 
@@ -67,7 +67,7 @@ def weigh_points(
     """Return how well the scorer ranks each point's labels among those of its part, MIN_WEIGHT at least: (n,)."""
     weights = np.zeros(rows.shape[0])
 
-    def some(start: int, stop: int) -> None:
+    def weigh_parts(start: int, stop: int) -> None:
         for part in range(start, stop):
             members = np.flatnonzero(parts.assignment == part)
             candidates = np.unique(Y[members].indices)
@@ -76,7 +76,7 @@ def weigh_points(
                 block = members[first : first + height]
                 weights[block] = nearness_to_top(rank_labels(rows[block], Y[block], scorer, candidates))
 
-    run_pieces(some, parts.n_clusters, threads, min_size=1)
+    run_pieces(weigh_parts, parts.n_clusters, threads, min_size=1)
     return np.maximum(weights, MIN_WEIGHT)
 
 

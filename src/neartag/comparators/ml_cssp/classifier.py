@@ -17,7 +17,7 @@ from neartag.comparators.shared.model import FitInfo, ScoringModel, dimension
 from neartag.comparators.shared.ridge import ridge, ridge_memory
 from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
-from neartag.linalg.packing import require, within
+from neartag.linalg.packing import are_within, require
 from neartag.linalg.products import matmul, matmul_rows
 from neartag.linalg.rows import Rows, transpose
 
@@ -51,7 +51,7 @@ class MLCSSPModel(ScoringModel):
         shape = arrays["factors"]["chosen"].shape
         require(len(shape) == 1, "chosen is not a list of labels")
         chosen = check_array(arrays, "factors", "chosen", shape, np.int32)
-        require(within(chosen, info.width), "chosen has labels that there are not")
+        require(are_within(chosen, info.width), "chosen has labels that there are not")
         weights = check_dense(arrays, "factors", "weights", (info.columns, shape[0]))
         return cls(info, weights, check_dense(arrays, "factors", "lift", (shape[0], info.width)), chosen)
 
@@ -67,7 +67,7 @@ def _leading_pairs(Y: csr_matrix, k: int, seed: int | None, max_dense: int) -> t
     """Return the k largest eigenvalues of YᵀY and their vectors (L, k)."""
     labels = Y.shape[1]
     wide = Y.astype(np.float64)
-    if _densely(labels, k, max_dense):
+    if _is_dense_cheaper(labels, k, max_dense):
         square = (wide.T @ wide).toarray()
         return eigh(square, subset_by_index=(max(0, labels - k), labels - 1), overwrite_a=True, check_finite=False)
     transposed = transpose(wide)
@@ -76,7 +76,7 @@ def _leading_pairs(Y: csr_matrix, k: int, seed: int | None, max_dense: int) -> t
     return eigsh(operator, k, v0=start)
 
 
-def _densely(labels: int, k: int, max_dense: int) -> bool:
+def _is_dense_cheaper(labels: int, k: int, max_dense: int) -> bool:
     """Say whether eigenvectors are found by LAPACK; ARPACK keeps 2k vectors, which must be fewer than the labels."""
     return labels <= max_dense or 2 * k >= labels
 
@@ -127,6 +127,6 @@ class MLCSSPClassifier(Comparator):
         labels = shape.labels
         k = min(dimension(settings["columns"], labels), labels)
         dense, lanczos = 8 * (3 * labels**2 + labels * k), 32 * labels * k  # ARPACK keeps 2k vectors beside the k
-        vectors = dense if _densely(labels, k, self.max_dense) else lanczos
+        vectors = dense if _is_dense_cheaper(labels, k, self.max_dense) else lanczos
         lift = 8 * (4 * k * labels + 4 * k * k)
         return 40 * shape.ones + max(vectors, lift, 8 * k * labels + ridge_memory(shape, k))

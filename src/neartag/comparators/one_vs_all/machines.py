@@ -42,7 +42,7 @@ def fit_machines(rows: Rows, Y: csr_matrix, C: float, keep_above: float, threads
     # Large features have small weights: what counts is the most that a weight adds to a margin.
     least = keep_above / np.maximum(1, largest_sizes(rows))  # (d,)
     n, labels = Y.shape
-    found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32), np.empty(0, np.float32))] * labels
+    machines: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32), np.empty(0, np.float32))] * labels
     counts = np.diff(columns.indptr)
 
     def part(start: int, stop: int) -> None:
@@ -52,13 +52,13 @@ def fit_machines(rows: Rows, Y: csr_matrix, C: float, keep_above: float, threads
                 if 0 < counts[label] < n:
                     target = np.zeros(n)
                     target[columns.indices[columns.indptr[label] : columns.indptr[label + 1]]] = 1
-                    found[label] = _keep_large(separator(X, target, C), least)
+                    machines[label] = _keep_large(separator(X, target, C), least)
                 progress.advance()
 
     with progress.start(labels, "labels"):
         run_pieces(part, labels, threads, min_size=1)
-    pointer = csr.pointer([len(ids) for ids, _ in found])
-    ids, values = (np.concatenate(pieces) for pieces in zip(*found, strict=True))
+    pointer = csr.pointer([len(ids) for ids, _ in machines])
+    ids, values = (np.concatenate(pieces) for pieces in zip(*machines, strict=True))
     weights = csr_matrix((values, ids, pointer), shape=(labels, rows.shape[1]))
     return Machines(weights, (counts == n).astype(np.float32))
 

@@ -113,7 +113,7 @@ class Comparator(LabelClassifier):
             Shape(rows.shape[0], rows.shape[1], info.width, entries, Y.nnz), settings, threads, limit
         )
         with single_threaded_blas(), choose_progress(progress) as bar:
-            self._learned(self._train(rows, labels, info, threads, bar))
+            self._keep_model(self._train(rows, labels, info, threads, bar))
         if "max_iter" in settings:
             self.n_iter_ = settings["max_iter"]  # none ends before
         return self
@@ -129,7 +129,7 @@ class Comparator(LabelClassifier):
         """Return about how many bytes training takes beyond the rows and labels themselves."""
         raise NotImplementedError
 
-    def _fitted(self) -> ScoringModel:
+    def _current_model(self) -> ScoringModel:
         check_is_fitted(self, "model_")
         # What only prediction uses may be set after training, as in any scikit-learn estimator.
         changes = {name: getattr(self, name) for name in self.method.prediction}
@@ -147,7 +147,7 @@ class Comparator(LabelClassifier):
                 f"{self.method.name} would need about {memory.format_bytes(need)} of memory to learn {shape.labels} "
                 f"labels from {shape.points} points with {shape.features} features, and {memory.format_bytes(free)} "
                 f"{'are there' if limit is None else f'of the {memory.format_bytes(limit)} allowed are left'}: "
-                f"use fewer features or labels, or a method that scales ({comparators.scalable()})"
+                f"use fewer features or labels, or a method that scales ({comparators.name_scalable()})"
             )
 
 

@@ -155,8 +155,8 @@ class ScoringModel(ABC):
         labels = np.full((X.shape[0], k), -1, np.int32)
         scores = np.zeros((X.shape[0], k))
         most = min(k, len(self.info.seen))
-        for part, found in self._batches(X, threads):
-            ids, values = top_columns(found, most, threads)
+        for part, raw in self._batches(X, threads):
+            ids, values = top_columns(raw, most, threads)
             known = (ids >= 0) & (values > 0)
             labels[part, :most][known] = self.info.seen[ids[known]]
             scores[part, :most][known] = values[known]
@@ -171,12 +171,12 @@ class ScoringModel(ABC):
         ParameterError where that many scores would not fit into memory: `predict_topk` and `predict` always do.
         """
         X = check_features(X, self.n_features, self._owner)
-        return self._stacked(X, 0.0, resolve_jobs(n_jobs))
+        return self._sparse_scores(X, 0.0, resolve_jobs(n_jobs))
 
     def predict(self, X: Any, *, n_jobs: int | None = -1) -> csr_matrix:
         """Return the labels that score at least `threshold`, as an indicator CSR (m, L)."""
         X = check_features(X, self.n_features, self._owner)
-        indicator = self._stacked(X, self.settings["threshold"], resolve_jobs(n_jobs))
+        indicator = self._sparse_scores(X, self.settings["threshold"], resolve_jobs(n_jobs))
         indicator.data = np.ones(len(indicator.data), np.int64)
         return indicator
 
@@ -199,7 +199,7 @@ class ScoringModel(ABC):
         n_features, n_points, n_labels = (read_count(settings, name) for name in ("n_features", "n_points", "n_labels"))
         fine = frequency.dtype == np.int64 and frequency.shape == (n_labels,)
         require(fine and 0 <= int(frequency.min()) <= int(frequency.max()) <= n_points, "labels are not counted")
-        arrays = {part: read_part(found) for part, found in parts.items() if part != "labels"}
+        arrays = {part: read_part(stored) for part, stored in parts.items() if part != "labels"}
         return cls.from_arrays(FitInfo(known, n_features, n_points, frequency), arrays)
 
     @property
@@ -211,18 +211,18 @@ class ScoringModel(ABC):
         for first in range(0, X.shape[0], self.batch_rows):
             part = slice(first, min(first + self.batch_rows, X.shape[0]))
             with single_threaded_blas():
-                found = self.scores(prepare_rows(X[part], self.settings), threads)
-            yield part, found[:, : len(self.info.seen)]
+                raw = self.scores(prepare_rows(X[part], self.settings), threads)
+            yield part, raw[:, : len(self.info.seen)]
 
-    def _stacked(self, X: Any, threshold: float, threads: int) -> csr_matrix:
+    def _sparse_scores(self, X: Any, threshold: float, threads: int) -> csr_matrix:
         """Return the scores above 0 and at or above the threshold, under the labels' own ids: CSR (m, L)."""
         blocks = [csr_matrix((0, self.n_labels))]
         held = 0
-        for part, found in self._batches(X, threads):
-            unscored = np.flatnonzero(row_maxima(found) <= 0)
-            found = csr_matrix(found, dtype=np.float64)
-            pieces = found.data, self.info.seen[found.indices], found.indptr
-            block = csr_matrix(pieces, shape=(found.shape[0], self.n_labels))
+        for part, raw in self._batches(X, threads):
+            unscored = np.flatnonzero(row_maxima(raw) <= 0)
+            raw = csr_matrix(raw, dtype=np.float64)
+            pieces = raw.data, self.info.seen[raw.indices], raw.indptr
+            block = csr_matrix(pieces, shape=(raw.shape[0], self.n_labels))
             if len(unscored):
                 block = block + frequency_scores(self.frequency, self.n_points, unscored, block.shape[0])
             block.data[(block.data <= 0) | (block.data < threshold)] = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neartag.core.parameters import LARGEST_COUNT, LARGEST_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
+from neartag.core.parameters import MAX_COUNT, MAX_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
 from neartag.x1.parameters import PARAMETERS
 
 # This module must stay light: the command line reads it for --help.
@@ -16,7 +16,7 @@ MAX_MEMORY = Parameter(
     "memory that training may use in all; it refuses to begin where it would need more. None: what the computer has",
     optional=True,
 )
-NEIGHBOURS = Parameter("neighbours", int, 20, "nearest training points that vote, k", 1, LARGEST_COUNT)
+NEIGHBOURS = Parameter("neighbours", int, 20, "nearest training points that vote, k", 1, MAX_COUNT)
 COMMON = (ROW_SCALE, THRESHOLD, RANDOM_STATE, N_JOBS, MAX_MEMORY)
 # X1's own, for a method that does the same step in the same way.
 X1_PARAMETERS = {parameter.name: parameter for parameter in PARAMETERS}
@@ -31,7 +31,7 @@ def bias(default: float) -> Parameter:
 
 def l2(default: float, meaning: str) -> Parameter:
     """Return the parameter of an L2 penalty."""
-    return Parameter("l2", float, default, meaning, 0, LARGEST_PENALTY)
+    return Parameter("l2", float, default, meaning, 0, MAX_PENALTY)
 
 
 def share_or_number(name: str, letter: str) -> Parameter:
@@ -42,6 +42,6 @@ def share_or_number(name: str, letter: str) -> Parameter:
         "auto",
         f"{letter}: below 1 a share of the labels, from 1 on a number; auto: 0.8 of the labels, at most 500",
         1e-6,
-        LARGEST_COUNT,
+        MAX_COUNT,
         choices=("auto",),
     )

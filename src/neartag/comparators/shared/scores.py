@@ -9,7 +9,7 @@ from neartag.core.threads import run_ranges
 from neartag.linalg.rows import Rows, as_rows, csr_arrays
 from neartag.search import topk_kernels
 
-LARGEST_SCORE = np.float32(1e30)
+MAX_SCORE = np.float32(1e30)
 
 
 def to_unit_interval(raw: np.ndarray, middle: float) -> np.ndarray:
@@ -18,7 +18,7 @@ def to_unit_interval(raw: np.ndarray, middle: float) -> np.ndarray:
     They are no probabilities. s / (1 + |s|) keeps apart what a logistic curve would round to the same number.
     """
     # Features near the largest float32 overflow in products: what is beyond all numbers stays the largest of them.
-    raw = np.clip(np.nan_to_num(np.asarray(raw, np.float32), nan=middle), -LARGEST_SCORE, LARGEST_SCORE)
+    raw = np.clip(np.nan_to_num(np.asarray(raw, np.float32), nan=middle), -MAX_SCORE, MAX_SCORE)
     raw = raw - np.float32(middle)
     return (0.5 + raw / (1 + 2 * np.abs(raw))).astype(np.float32)
 

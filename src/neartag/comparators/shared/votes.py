@@ -14,6 +14,6 @@ def vote_shares(Y: csr_matrix, ids: np.ndarray, weights: np.ndarray) -> csr_matr
     cast = weights > 0
     total = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    found = csr_matrix(csr.from_lists(ids, shares, Y.shape[0], cast) @ Y)  # (m, n) times (n, labels)
-    found.data = np.minimum(found.data, 1)  # sums of rounded shares
-    return found
+    scores = csr_matrix(csr.from_lists(ids, shares, Y.shape[0], cast) @ Y)  # (m, n) times (n, labels)
+    scores.data = np.minimum(scores.data, 1)  # sums of rounded shares
+    return scores

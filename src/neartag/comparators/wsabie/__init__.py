@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from neartag.comparators.shared.parameters import COMMON, NEIGHBOURS, TRIED_SCALES, X1_PARAMETERS, bias
 from neartag.core.method import Method, SearchSpace
-from neartag.core.parameters import LARGEST_COUNT, Parameter
+from neartag.core.parameters import MAX_COUNT, Parameter
 
 # This module must stay light: the command line reads it for --help.
 METHOD = Method(
@@ -38,21 +38,21 @@ METHOD = Method(
     estimator="neartag.comparators.wsabie.classifier:WSABIEClassifier",
     model="neartag.comparators.wsabie.classifier:WSABIEModel",
     parameters=(
-        Parameter("dim", int, 100, "dimension of the joint space, D", 1, LARGEST_COUNT),
+        Parameter("dim", int, 100, "dimension of the joint space, D", 1, MAX_COUNT),
         Parameter("margin", float, 1.0, "by how much a right label must lead a wrong one", 1e-9, 1e6),
         Parameter("learning_rate", float, 0.05, "first step of stochastic gradients, γ; it falls to 0", 1e-9, 1e6),
         Parameter(
             "steps", str, "adagrad", "steps by each row's gradients so far, or all alike", choices=("adagrad", "plain")
         ),
         Parameter("max_norm", float, 4.0, "largest length of a feature's and of a label's vector, C", 1e-6, 1e6),
-        Parameter("epochs", int, 20, "passes over the pairs of a point and one of its labels", 1, LARGEST_COUNT),
+        Parameter("epochs", int, 20, "passes over the pairs of a point and one of its labels", 1, MAX_COUNT),
         Parameter(
             "max_draws",
             int,
             "auto",
             "wrong labels tried for a pair at most; auto: all but one (the paper), 1000 at most",
             1,
-            LARGEST_COUNT,
+            MAX_COUNT,
             choices=("auto",),
         ),
         Parameter("ranking", str, "knn", "what ranks labels: nearest points, or dot products", choices=("knn", "dot")),

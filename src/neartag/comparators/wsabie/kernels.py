@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
+from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, SPARSE, VALUES, kernel
 from neartag.linalg.random_kernels import STATE, draw_below
 

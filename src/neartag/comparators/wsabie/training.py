@@ -17,7 +17,7 @@ from neartag.linalg.rows import Rows, csr_arrays
 
 MAX_DRAWS = 1000  # of "auto": on 2,800 labels, 200 lose nothing by the vote and 1 to 3 points by dot products
 PAIRS_AT_ONCE = 2**16  # learned in one call, so that progress is shown and a keyboard's interrupt is heard
-LARGEST_FEATURE = 1e12  # no step can then leave what float32 holds, whatever the rate and the norm
+MAX_FEATURE_VALUE = 1e12  # no step can then leave what float32 holds, whatever the rate and the norm
 SAMPLE_SCORES = 2**22  # scores of training points by which the middle of dot products is chosen
 
 
@@ -115,5 +115,5 @@ def choose_middle(rows: Rows, Y: csr_matrix, V: np.ndarray, W: np.ndarray, threa
 def _refuse_large_features(rows: Rows) -> None:
     values = rows.data if sparse.issparse(rows) else rows
     largest = max(values.max(initial=0), -values.min(initial=0))
-    if largest > LARGEST_FEATURE:
+    if largest > MAX_FEATURE_VALUE:
         raise ParameterError(f"wsabie cannot learn from a feature of {largest:.3g}: give row_scale='unit'")

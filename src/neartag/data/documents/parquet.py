@@ -18,7 +18,7 @@ from neartag.data.documents.parse import (
     parse_document,
     parse_vector,
 )
-from neartag.data.files import line_error, reading
+from neartag.data.files import line_error, open_to_read
 
 _BATCH_ROWS = 256  # decoded at a time: few, because texts may be long
 _BUFFER_BYTES = 2**20  # read at a time from each column, however large the file's row groups are
@@ -42,7 +42,7 @@ def read_parquet(path: Path, fields: Fields, labelled: bool) -> DocumentsOrError
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise DataError(install_hint(f"{path}: reading Parquet needs pyarrow", "parquet")) from error
-    with reading(path) as stream:
+    with open_to_read(path) as stream:
         try:
             # Without pre_buffer=False pyarrow would fetch all of the columns before the first row.
             table = ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER_BYTES)

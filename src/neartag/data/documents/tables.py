@@ -19,7 +19,7 @@ from neartag.data.documents.parse import (
     parse_document,
     parse_vector,
 )
-from neartag.data.files import line_error, reading
+from neartag.data.files import line_error, open_to_read
 
 # A quote that is never closed would take the rest of the file into one cell, and csv needs 4 bytes per character.
 MAX_CELL_CHARACTERS = 2**25
@@ -57,7 +57,7 @@ class _TableLines:
 def _read_table(path: Path, fields: Fields, labelled: bool, delimiter: str, max_cell: int) -> DocumentsOrErrors:
     # csv has one limit for all its readers in a process, so it is never made smaller.
     csv.field_size_limit(max(csv.field_size_limit(), max_cell))
-    with reading(path) as stream:
+    with open_to_read(path) as stream:
         rows = _read_rows(path, stream, delimiter)
         _, header = next(rows, (1, None))
         if header is None:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from neartag.core.errors import DataError
-from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, label_rows, make_rows
-from neartag.data.files import line_error, replacing, split_ending
+from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows
+from neartag.data.files import line_error, open_to_replace, split_ending
 from neartag.data.formats.keys import Keys, parse_id
 from neartag.data.formats.names import encode_text
 from neartag.data.json_objects import describe_field, json_type, read_objects
@@ -76,7 +76,7 @@ def write_jsonl(dataset: Dataset, path: Path | str) -> None:
     for key in ("feature_names", "label_names"):
         if getattr(dataset, key) is not None:
             header[key] = getattr(dataset, key)
-    with replacing(path) as stream:
+    with open_to_replace(path) as stream:
         stream.write(_encode_line(header, path))
         for start in range(0, dataset.n_points, _BLOCK_POINTS):
             stop = min(start + _BLOCK_POINTS, dataset.n_points)
@@ -161,7 +161,7 @@ def _header_keys(header: dict[str, Any], what: str) -> Keys:
     """Return the ids of the features or labels that a header declares."""
     count, key = _get(header, f"{what}s", int), f"{what}_names"
     names: list[str] | None = _get(header, key, list) if key in header else None
-    if not 0 <= count <= LARGEST_ID + 1:
+    if not 0 <= count <= MAX_ID + 1:
         raise DataError(f"the header says {count} {what}s")
     if names is not None and not all(isinstance(name, str) for name in names):
         raise DataError(f"the header's {key!r} must be strings")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neartag.core.errors import DataError
-from neartag.data.dataset import LARGEST_ID
+from neartag.data.dataset import MAX_ID
 
 
 class Keys:
@@ -47,8 +47,8 @@ class Keys:
         parsed = [key if isinstance(key, int) else parse_id(key) if digits_are_ids else None for key in keys]
         ids = [number for number in parsed if number is not None]
         if len(ids) == len(keys):
-            if ids and not 0 <= min(ids) <= max(ids) <= LARGEST_ID:
-                raise DataError(f"{self.what} ids run from {min(ids)} to {max(ids)}, not within 0 to {LARGEST_ID}")
+            if ids and not 0 <= min(ids) <= max(ids) <= MAX_ID:
+                raise DataError(f"{self.what} ids run from {min(ids)} to {max(ids)}, not within 0 to {MAX_ID}")
             return np.array(ids, dtype=np.int32)[numbers], max(ids, default=-1) + 1, None
         texts = [key for key in keys if isinstance(key, str)]
         if len(texts) < len(keys):

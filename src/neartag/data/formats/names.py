@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from neartag.core.errors import DataError
 from neartag.data.dataset import Dataset
-from neartag.data.files import line_error, read_lines, replacing, split_ending
+from neartag.data.files import line_error, open_to_replace, read_lines, split_ending
 
 
 class Names(TypedDict):
@@ -72,7 +72,7 @@ def _write_names(names: list[str], target: Path) -> None:
             raise DataError(
                 f"{target}: cannot hold name {number}, {name[:40]!r}, for its line break; use .npz or .jsonl"
             )
-    with replacing(target) as stream:
+    with open_to_replace(target) as stream:
         for number, name in enumerate(names):
             # Reading cuts a name at its first tab; an id and a tab before it keep it whole.
             stream.write(encode_text(f"{number}\t{name}\n" if "\t" in name else f"{name}\n", target))

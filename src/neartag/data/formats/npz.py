@@ -20,8 +20,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
-from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
-from neartag.data.files import reading, replacing, split_ending
+from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
+from neartag.data.files import open_to_read, open_to_replace, split_ending
 from neartag.data.formats.names import Names
 from neartag.data.mapped import SpillableArray, SpillableArrays
 
@@ -99,12 +99,12 @@ def write_npz(dataset: Dataset, path: Path | str) -> None:
         names = getattr(dataset, key)
         if names is not None:
             arrays[key] = np.frombuffer(json.dumps(names).encode(), dtype=np.uint8)
-    with replacing(path) as stream:
+    with open_to_replace(path) as stream:
         np.savez(stream, **arrays)
 
 
 def _read_arrays(path: Path | str, large: SpillableArrays) -> dict[str, np.ndarray]:
-    with reading(path) as stream:
+    with open_to_read(path) as stream:
         try:
             archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
@@ -159,7 +159,7 @@ def _check_rows(arrays: Mapping[str, np.ndarray], matrix: str, path: Path | str)
     values = arrays["X_values"] if matrix == "X" else np.ones(ids.size, dtype=np.float32)
     if values.ndim != 1 or values.dtype.kind not in "iuf" or values.size != ids.size:
         raise DataError(f"{path}: X_values must be one number for each of the {ids.size} X_ids")
-    if shape.size != 2 or shape.min() < 0 or shape[1] > LARGEST_ID + 1 or int(shape[0]) + 1 != pointers.size:
+    if shape.size != 2 or shape.min() < 0 or shape[1] > MAX_ID + 1 or int(shape[0]) + 1 != pointers.size:
         raise DataError(f"{path}: {matrix}_shape {shape.tolist()[:3]} does not fit {pointers.size} {matrix}_pointers")
     if pointers[0] != 0 or pointers[-1] != ids.size or bool(np.any(pointers[1:] < pointers[:-1])):
         raise DataError(f"{path}: {matrix}_pointers must rise from 0 to the number of {matrix}_ids, {ids.size}")

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
-from neartag.data.dataset import LARGEST_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
-from neartag.data.files import line_error, quote, reading, replacing, split_ending
+from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
+from neartag.data.files import line_error, open_to_read, open_to_replace, quote, split_ending
 from neartag.data.formats.names import read_names_beside, write_names_beside
 from neartag.data.formats.xmc_rows import Header, parse_block
 from neartag.data.mapped import SpillableArrays
@@ -53,7 +53,7 @@ def read_xmc(
         If the file is missing or wrong; the message says in which line.
     """
     path = Path(path)
-    with reading(path) as stream:
+    with open_to_read(path) as stream:
         header = _parse_header(stream.readline(), path)
         X, Y = _read_rows(_read_blocks(stream, block_bytes), header, path, SpillableArrays(path, map_from))
     repeated = sort_and_find_repeated(X)
@@ -70,7 +70,7 @@ def read_xmc(
 
 def read_sizes(path: Path | str) -> tuple[int, int, int]:
     """Return the numbers of points, features and labels in a file's first line."""
-    with reading(path) as stream:
+    with open_to_read(path) as stream:
         return _parse_header(stream.readline(), Path(path))
 
 
@@ -99,7 +99,7 @@ def write_xmc(dataset: Dataset, path: Path | str, *, block_bytes: int = BLOCK_BY
     # The most bytes that the rows before each row can take: (n + 1,).
     ends = pointers[0] * LABEL_BYTES + pointers[1] * PAIR_BYTES + np.arange(dataset.n_points + 1)
     label_ids, feature_ids = Y.indices.astype(np.int32, copy=False), X.indices.astype(np.int32, copy=False)
-    with replacing(path) as stream:
+    with open_to_replace(path) as stream:
         stream.write(b"%d %d %d\n" % (dataset.n_points, dataset.n_features, dataset.n_labels))
         first = 0
         while first < dataset.n_points:
@@ -120,9 +120,9 @@ def _parse_header(line: bytes, path: Path) -> Header:
     if match is None:
         raise line_error(path, 1, f"the header is {quote(line)}", remedy)
     header = Header(*map(int, match.groups()))
-    if max(header.features, header.labels) > LARGEST_ID + 1:
+    if max(header.features, header.labels) > MAX_ID + 1:
         problem = f"the header gives {header.features} features and {header.labels} labels"
-        raise line_error(path, 1, problem, f"there may be at most {LARGEST_ID + 1} of either")
+        raise line_error(path, 1, problem, f"there may be at most {MAX_ID + 1} of either")
     return header
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import float32, int32, int64, njit, types, uint8
 
-from neartag.core.jit import kernel
+from neartag.core import kernel_types as types
+from neartag.core.jit import COUNT, FLOAT, ID, IDS, POINTER, VALUES, inner_kernel, kernel, read
 
 # What is wrong at the position returned.
 FINE, BAD_LABEL, LABEL_RANGE, BAD_FEATURE, FEATURE_RANGE, BAD_VALUE, TOO_LARGE = range(7)
@@ -27,23 +27,21 @@ _LOWER_E, _UPPER_E = b"eE"
 _POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(65)])
 # The product or quotient of three rounded numbers, and digits cut after the nineteenth: below 4 units of 2**-53.
 _MARGIN = 2.0**-50
-_LARGEST_WHOLE = 10**15  # ids and exponents stop growing here: larger ones are out of range, and int64 could overflow
+_MAX_WHOLE = 10**15  # ids and exponents stop growing here: larger ones are out of range, and int64 could overflow
 
 # The most bytes that a pair (a space, 10 digits, a colon, 16 of a number) and a label (a comma, 10 digits) take.
 PAIR_BYTES, LABEL_BYTES = 28, 11
 _MAX_DIGITS = 9  # always enough for a float32
 # Numbers from 0.0001 to below 10^9 are written without an exponent.
-_SMALLEST_POINT, _LARGEST_POINT = -3, 9
+_MIN_POINT, _MAX_POINT = -3, 9
 
-_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
-_PARSE = types.UniTuple(int64, 5)(
-    _BYTES, int64, int64, int64, int64[::1], int32[::1], int64[::1], int32[::1], float32[::1], int64[:, ::1]
+_PARSE = types.UniTuple(COUNT, 5)(
+    read(types.uint8), COUNT, COUNT, COUNT, COUNT[::1], ID[::1], COUNT[::1], ID[::1], FLOAT[::1], COUNT[:, ::1]
 )
-_POINTERS, _IDS, _VALUES = (types.Array(kind, 1, "C", readonly=True) for kind in (int64, int32, float32))
-_RENDER = int64(_POINTERS, _IDS, _POINTERS, _IDS, _VALUES, int64, int64, uint8[::1])
+_RENDER = COUNT(POINTER, IDS, POINTER, IDS, VALUES, COUNT, COUNT, types.uint8[::1])
 
 
-@njit
+@inner_kernel
 def _sure_single(mantissa, exponent):
     """Return whether mantissa · 10^exponent is surely the float32 returned with it."""
     if mantissa == 0:
@@ -55,30 +53,30 @@ def _sure_single(mantissa, exponent):
     return low == high and high <= np.finfo(np.float32).max, high
 
 
-@njit
+@inner_kernel
 def _line_ends(buffer, position):
     if position >= buffer.size or buffer[position] == _NEWLINE:
         return True
     return buffer[position] == _RETURN and (position + 1 == buffer.size or buffer[position + 1] == _NEWLINE)
 
 
-@njit
+@inner_kernel
 def _token_ends(buffer, position):
     return _line_ends(buffer, position) or buffer[position] == _SPACE or buffer[position] == _TAB
 
 
-@njit
+@inner_kernel
 def _parse_whole(buffer, position):
     """Return the whole number at a position, -1 if there is none, and where it ends."""
     start, number = position, 0
     while position < buffer.size and _ZERO <= buffer[position] <= _NINE:
-        if number < _LARGEST_WHOLE:
+        if number < _MAX_WHOLE:
             number = number * 10 + (buffer[position] - _ZERO)
         position += 1
     return (number if position > start else -1), position
 
 
-@njit
+@inner_kernel
 def _parse_decimal(buffer, position):
     """Return whether there is a number, whether its float32 is sure, that float32, and where it ends."""
     negative = position < buffer.size and buffer[position] == _MINUS
@@ -113,7 +111,7 @@ def _parse_decimal(buffer, position):
     return seen, sure, -value if negative else value, position
 
 
-@njit
+@inner_kernel
 def _parse_labels(buffer, position, labels, label_ids, label):
     """Fill in the labels of a row from `label` on; return what is wrong, where it ends, and how many there are now."""
     while not _token_ends(buffer, position):
@@ -130,7 +128,7 @@ def _parse_labels(buffer, position, labels, label_ids, label):
     return FINE, position, label
 
 
-@njit
+@inner_kernel
 def _parse_pairs(buffer, position, features, feature_ids, values, pair, unsure, unsure_count):
     """Fill in the features of a row from `pair` on; return what is wrong, where it ends, and both counts now."""
     while True:
@@ -196,7 +194,7 @@ def parse_rows(
     return FINE, position, label, pair, unsure_count
 
 
-@njit
+@inner_kernel
 def _write_whole(out, position, number):
     """Write a whole number and return where it ends."""
     width, rest = 1, number // 10
@@ -209,7 +207,7 @@ def _write_whole(out, position, number):
     return position + width
 
 
-@njit
+@inner_kernel
 def _shortest_decimal(value):
     """Return the mantissa and the power of ten of the shortest decimal that reads as a positive float32."""
     top = math.floor(math.log10(value))
@@ -227,7 +225,7 @@ def _shortest_decimal(value):
     return mantissa, exponent
 
 
-@njit
+@inner_kernel
 def _write_value(out, position, value):
     """Write a finite float32 and return where it ends."""
     if math.copysign(1.0, value) < 0:
@@ -239,15 +237,15 @@ def _write_value(out, position, value):
     end = _write_whole(out, position, mantissa)
     digits = end - position
     point = digits + exponent  # how many digits stand before the decimal point
-    if exponent >= 0 and point <= _LARGEST_POINT:
+    if exponent >= 0 and point <= _MAX_POINT:
         out[end : end + exponent] = _ZERO
         return end + exponent
-    if 0 < point <= _LARGEST_POINT:
+    if 0 < point <= _MAX_POINT:
         for place in range(end, position + point, -1):
             out[place] = out[place - 1]
         out[position + point] = _POINT
         return end + 1
-    if _SMALLEST_POINT <= point <= 0:
+    if _MIN_POINT <= point <= 0:
         lead = 2 - point  # "0." and the zeros after it
         for place in range(end - 1, position - 1, -1):
             out[place + lead] = out[place]

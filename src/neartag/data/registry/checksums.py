@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from neartag.core.errors import DataError
-from neartag.data.files import digest, read_lines, replacing
+from neartag.data.files import digest, open_to_replace, read_lines
 
 CHECKSUM_FILE = "SHA256SUMS"
 
@@ -45,5 +45,5 @@ def write_checksum(archive: Path, value: str) -> None:
     lines = [line for _, line in read_lines(target)] if target.is_file() else []
     own_names = [archive.name.encode()], [b"*" + archive.name.encode()]
     others = [line for line in lines if line.split()[1:2] not in own_names]
-    with replacing(target) as stream:
+    with open_to_replace(target) as stream:
         stream.writelines(line + b"\n" for line in [*others, f"{value}  {archive.name}".encode()])

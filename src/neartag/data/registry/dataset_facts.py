@@ -39,7 +39,7 @@ class DatasetFacts:
     stands_for: str = ""  # the paper's set of which it is another split or a part
 
 
-def _paper(
+def _paper_set(
     name: str, title: str, about: str, sizes: Sizes, published_as: str = "", files: tuple[str, ...] = ()
 ) -> DatasetFacts:
     source = f"{REPOSITORY}, under {published_as}" if published_as else ""
@@ -56,7 +56,7 @@ def _three_files(stem: str) -> tuple[str, str, str]:
 
 # In the order of the paper's Table 2, with its figures.
 PAPER = (
-    _paper(
+    _paper_set(
         "mediamill",
         "MediaMill",
         "43,907 shots, 101 concepts",
@@ -64,7 +64,7 @@ PAPER = (
         "Mediamill",
         _three_files("mediamill"),
     ),
-    _paper(
+    _paper_set(
         "bibtex",
         "BibTeX",
         "7,395 bookmarks, 159 tags",
@@ -72,7 +72,7 @@ PAPER = (
         "Bibtex",
         _three_files("bibtex"),
     ),
-    _paper(
+    _paper_set(
         "delicious",
         "Delicious",
         "16,105 pages, 983 tags",
@@ -80,7 +80,7 @@ PAPER = (
         "Delicious",
         _three_files("delicious"),
     ),
-    _paper(
+    _paper_set(
         "eurlex",
         "EURLex",
         "19,348 documents, 3,993 subjects",
@@ -88,7 +88,7 @@ PAPER = (
         "EURLex-4K (the same points, parted into 15,539 and 3,809)",
         _two_files("eurlex"),
     ),
-    _paper(
+    _paper_set(
         "wiki10",
         "Wiki10",
         "20,762 pages, 30,938 tags",
@@ -96,7 +96,7 @@ PAPER = (
         "Wiki10-31K",
         _two_files("wiki10"),
     ),
-    _paper(
+    _paper_set(
         "delicious-large",
         "DeliciousLarge",
         "296,701 points, 205,443 tags",
@@ -104,7 +104,7 @@ PAPER = (
         "Delicious-200K",
         _two_files("deliciousLarge"),
     ),
-    _paper(
+    _paper_set(
         "wikilshtc",
         "WikiLSHTC",
         "2,365,435 pages, 325,056 categories",
@@ -112,7 +112,7 @@ PAPER = (
         "WikiLSHTC-325K",
         _two_files("wikiLSHTC"),
     ),
-    _paper(
+    _paper_set(
         "amazon",
         "Amazon",
         "643,474 products, 670,091 others that go with them",
@@ -120,7 +120,7 @@ PAPER = (
         "Amazon-670K",
         _two_files("amazon"),
     ),
-    _paper(
+    _paper_set(
         "ads-1m",
         "Ads1M",
         "5,481,065 points, 1,082,898 labels; never published",

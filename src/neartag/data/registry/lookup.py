@@ -9,17 +9,17 @@ may do so at the same time.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neartag.core.errors import DataError
-from neartag.data import formats
-from neartag.data.dataset import Dataset
-from neartag.data.documents import Fields, documents
-from neartag.data.formats.split import read_split
 from neartag.data.registry import archives
 from neartag.data.registry.checksums import CHECKSUM_FILE
 from neartag.data.registry.dataset_facts import SETS
 from neartag.data.registry.folders import cache_folder, data_folder
 from neartag.data.registry.set_files import part_files, split_files
+
+if TYPE_CHECKING:  # a name that is not there is told before anything heavy is imported
+    from neartag.data.dataset import Dataset
 
 TEXT_SUFFIX = "-text"
 _USUAL_ARCHIVE = ".tar.xz"
@@ -114,6 +114,9 @@ def load(name: str | Path, part: str = "train", *, labelled: bool = True) -> Dat
     ...     data.load(folder, "train").n_points
     2
     """
+    from neartag.data import formats
+    from neartag.data.formats.split import read_split
+
     path = Path(name)
     if not is_here(str(name)) and path.is_file():
         return formats.read(path, labelled=labelled)
@@ -146,6 +149,8 @@ def load_text(name: str | Path, part: str = "train") -> tuple[list[str], list[li
     DataError
         If there is no such data set or part, or a line is wrong.
     """
+    from neartag.data.documents import Fields, documents
+
     texts, labels = [], []
     for document in documents(text_file(name, part), Fields(id=None), kind="jsonl"):
         texts.append(document.text)

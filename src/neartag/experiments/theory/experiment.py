@@ -31,7 +31,7 @@ from neartag.experiments.theory.pairs import (
 from neartag.experiments.theory.report import introduction, report_data
 from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows, normalise, select_columns
-from neartag.x1.learner import train_cluster
+from neartag.x1.cluster_training import train_cluster
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.settings import X1Settings
 
@@ -72,7 +72,7 @@ class Theory(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per data set, way to learn A, and draw."""
-        data = datasets.small(plan.data)[: 1 if plan.quick else None]
+        data = datasets.choose_small(plan.data)[: 1 if plan.quick else None]
         wanted = [method for method in METHODS if plan.wants(method)]
         return [
             plan.cell(self.name, name, method, seed)

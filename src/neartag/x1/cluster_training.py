@@ -1,0 +1,101 @@
+"""How a learner is trained: a partition, and in each cluster an embedding and its regressors (Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from neartag.core.threads import single_threaded_blas
+from neartag.linalg.rows import Rows, compact, normalise, used_columns
+from neartag.x1.embedding import embed
+from neartag.x1.kmeans import Partition, partition
+from neartag.x1.label_graph import neighbour_graph
+from neartag.x1.learner import Cluster
+from neartag.x1.regression import admm
+from neartag.x1.settings import ClusterSettings, X1Settings
+from neartag.x1.svp import svp
+
+# Unless told otherwise no cluster may be larger than so many times the average: k-means on short texts makes giants.
+MAX_SIZE_RATIO = 3
+# Squares summed at once in float32.
+SUM_BLOCK = 2**16
+
+
+def make_partition(X: Rows, settings: ClusterSettings, seed: int, threads: int) -> Partition:
+    """Return a learner's partition of unit rows."""
+    n, count = X.shape[0], int(settings.count)
+    largest = settings.max_size or max(2, -(-MAX_SIZE_RATIO * n // count))
+    with single_threaded_blas():
+        return partition(
+            X,
+            count,
+            max_size=largest,
+            start=settings.start,
+            centroid_entries=settings.centroid_entries,
+            seed=seed,
+            threads=threads,
+        )
+
+
+def cluster_steps(settings: X1Settings) -> int:
+    """Return how many steps `train_cluster` reports: the graph, each step of SVP, the regression."""
+    return int(settings.svp.max_iter) + 2
+
+
+def train_cluster(
+    X: Rows,
+    Y: csr_matrix,
+    members: np.ndarray,
+    settings: X1Settings,
+    seed: int,
+    threads: int,
+    report: Callable[[int], None] | None = None,
+) -> Cluster:
+    """Return a trained cluster (lines 3 to 7 of Algorithm 1). A pure function of its arguments; nothing is "auto".
+
+    `report` is told how many steps were done, `cluster_steps` of them in all.
+    """
+    report = report or (lambda steps: None)
+    options, penalties = settings.svp, settings.regression
+    steps = int(options.max_iter)
+    with single_threaded_blas():
+        X, features = used_columns(X)
+        X = compact(X)
+        # Line 3: Ω, and the label similarities on it.
+        graph = neighbour_graph(Y, options.neighbours, similarity=options.similarity, threads=threads)  # (N, N)
+        report(1)
+        embedding = svp(  # lines 4 and 5: Z, embedding.points
+            graph,
+            int(options.dim),
+            step=options.step,
+            max_iter=steps,
+            tol=options.tol,
+            seed=seed,
+            threads=threads,
+            report=report,
+        )
+        report(steps - len(embedding.objective))
+        regression = admm(  # line 6: V
+            X,
+            embedding.points,
+            l2=float(penalties.l2),
+            l1=penalties.l1,
+            rho=penalties.rho,
+            max_iter=penalties.max_iter,
+            tol=penalties.tol,
+            keep=penalties.keep_weights,
+            threads=threads,
+        )
+        embedded = embed(X, regression.weights, regression.zero_below, threads)  # line 7: V·X (N, dim)
+        report(1)
+    whole = sum(float(np.dot(part, part)) for part in np.array_split(graph.data, 1 + len(graph.data) // SUM_BLOCK))
+    return Cluster(
+        members=np.asarray(members, np.int32),
+        weights=regression.weights,
+        points=embedded if settings.vote.distance == "euclidean" else normalise(embedded),
+        zero_below=regression.zero_below,
+        features=features,
+        history=np.array(embedding.objective) / max(whole, np.finfo(np.float64).tiny),
+    )
