@@ -55,7 +55,7 @@ def test_words_are_enough_where_nothing_tells_more():
     choice = choose_features(*documents_about_words(700), limits=SMALL)
     assert choice.kind == WORDS
     assert choice.gain == 0
-    assert list(choice.scores) == [WORDS, PAIRS, CHARACTERS, ALL]
+    assert list(choice.scores) == [WORDS, PAIRS, CHARACTERS]
     assert "nothing else" in choice.message
 
 
