@@ -44,7 +44,8 @@ class TrialLimits(NamedTuple):
     always_allowed: int = 1500  # documents, also where they are more than that share: such a trial takes seconds
     max_documents: int = 7500
     tested_share: float = 0.25  # of the documents of the trial
-    min_gain: float = 0.3  # percentage points; and at least the standard error of the difference
+    min_gain: float = 0.3  # percentage points
+    min_standard_errors: float = 2.0  # of the difference, which a gain must reach too
     probed: int = 200  # documents whose entries are counted
 
 
@@ -121,7 +122,7 @@ def choose_features(
     if not Y[learned].nnz:
         return FeatureChoice(WORDS)
     trial = _Trial(texts, Y, learned, tested, given, n_jobs)
-    kind = _choose(trial, limits.min_gain)
+    kind = _choose(trial, limits)
     used = sum(entries[tried] for tried in trial.precision) * n_sampled
     return FeatureChoice(
         kind,
@@ -132,16 +133,16 @@ def choose_features(
     )
 
 
-def _choose(trial: _Trial, min_gain: float) -> str:
+def _choose(trial: _Trial, limits: TrialLimits) -> str:
     """Return the kind to take: what runs of characters add to words is tried first, then what pairs add to that.
 
     Beside runs of characters, word pairs cost little, and gain with the number of documents: on 6,000 documents of
     yso-finna-en-100k they lost 0.2 points, on 96,000 they won 0.8. So they are left out only where they clearly do
     harm. Without runs they get too much weight on most texts, and are taken only where they clearly help.
     """
-    if trial.is_clearly_better(CHARACTERS, WORDS, min_gain):
-        return CHARACTERS if trial.is_clearly_better(CHARACTERS, ALL, min_gain) else ALL
-    return PAIRS if trial.is_clearly_better(PAIRS, WORDS, min_gain) else WORDS
+    if trial.is_clearly_better(CHARACTERS, WORDS, limits):
+        return CHARACTERS if trial.is_clearly_better(CHARACTERS, ALL, limits) else ALL
+    return PAIRS if trial.is_clearly_better(PAIRS, WORDS, limits) else WORDS
 
 
 def _plan(
@@ -181,10 +182,11 @@ class _Trial:
         self._given, self._n_jobs = given, n_jobs
         self.precision: dict[str, np.ndarray] = {}  # by kind, (n_tested,)
 
-    def is_clearly_better(self, kind: str, other: str, min_gain: float) -> bool:
+    def is_clearly_better(self, kind: str, other: str, limits: TrialLimits) -> bool:
         """Return whether a kind is better than another by a gain that is hardly chance."""
         gains = self._precision_of(kind) - self._precision_of(other)
-        return gains.mean() >= max(min_gain, gains.std() / np.sqrt(len(gains)))
+        error = gains.std() / np.sqrt(len(gains))
+        return bool(gains.mean() >= max(limits.min_gain, limits.min_standard_errors * error))
 
     def _precision_of(self, kind: str) -> np.ndarray:
         from neartag.x1.classifier import X1Classifier
