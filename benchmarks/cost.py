@@ -23,11 +23,11 @@ from numba import njit
 from peer_run import Timer, busy, forget_peak, memory
 from run import machine
 
-from neartag import presets
 from neartag.core import threads
 from neartag.core.errors import DataError
 from neartag.core.threads import available_cores, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
+from neartag.experiments.methods import vote_preset
 from neartag.linalg import cholesky as factor
 from neartag.linalg import conjugate_gradients, product_kernels
 from neartag.linalg.products import matmul_rows
@@ -511,8 +511,8 @@ def load(name: str):
 
 
 def settings_of(name: str, X) -> X1Settings:
-    """The preset's settings where there is one, those of SETTINGS, and what X1 chooses itself."""
-    given = {**(presets.get(name) if name == "eurlex4k-partial" else {}), **SETTINGS.get(name, {})}
+    """The preset's settings where there is one, those of SETTINGS, and what X1 chooses itself, for votes alone."""
+    given = {**(vote_preset(name) if name == "eurlex4k-partial" else {}), **SETTINGS.get(name, {}), "refine": False}
     return resolve(X1Settings.from_parameters(given), DataFacts.of(X))
 
 

@@ -72,12 +72,12 @@ def accuracy(name: str) -> dict:
     tried = {}
     for words, settings in FEATURES_TRIED.items():
         X, Y, X_held, Y_held = rows_of([train[i] for i in inside], [train[i] for i in held], settings)
-        tried[words] = figures(X1Classifier().fit(X, Y).predict_topk(X_held, 5)[0], Y_held)
+        tried[words] = figures(X1Classifier(refine=False).fit(X, Y).predict_topk(X_held, 5)[0], Y_held)
         print(name, words, "held out:", *(f"{value:.2f}" for value in tried[words]), flush=True)
     chosen = max(tried, key=lambda words: sum(tried[words]))
     X, Y, X_test, Y_test = rows_of(train, test, FEATURES_TRIED[chosen])
     cpu = time.process_time()
-    classifier = X1Classifier().fit(X, Y)
+    classifier = X1Classifier(refine=False).fit(X, Y)
     cpu = time.process_time() - cpu
     result = {"held_out": tried, "features": chosen, "cpu": cpu, "columns": X.shape[1]}
     result["x1"] = figures(classifier.predict_topk(X_test, 5)[0], Y_test)
@@ -121,11 +121,11 @@ def new_labels(seed: int = 0) -> dict:
             wanted += len(truth)
         return 100 * found / wanted
 
-    before = TextTagger().fit_documents(old)
+    before = TextTagger(refine=False).fit_documents(old)
     none = recall(before)
     before.add_documents(added)
     after = recall(before)
-    retrained = recall(TextTagger().fit_documents([*old, *added]))
+    retrained = recall(TextTagger(refine=False).fit_documents([*old, *added]))
     sizes = {"trained_on": len(old), "added": len(added), "asked": len(rest)}
     return {**sizes, "before": none, "added_recall": after, "retrained": retrained, "share": 100 * after / retrained}
 
@@ -143,7 +143,7 @@ def adding() -> dict:
         for n, w, t in zip(other.names, other.words, other.tags, strict=True)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        TextTagger().fit_documents(made).save(f"{folder}/model")
+        TextTagger(refine=False).fit_documents(made).save(f"{folder}/model")
         live = LiveTagger(f"{folder}/model")
         live.add(more[:1])
         start = time.perf_counter()

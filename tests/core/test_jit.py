@@ -133,7 +133,6 @@ def test_warming_up_compiles_every_kernel_that_python_calls(monkeypatch):
 
 def test_the_command_tells_how_many(monkeypatch):
     from cli_helpers import succeed
-
     from neartag.core import warm_up
 
     monkeypatch.setattr(warm_up, "warm_up", lambda jobs, report: report(1, 1) or 7)
