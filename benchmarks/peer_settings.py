@@ -17,7 +17,7 @@ THREADS = 2
 K = 5  # labels predicted for a point
 ONE_AT_A_TIME = 200  # test points predicted by a call each
 
-# X1 set for speed rather than accuracy: votes alone, no votes of neighbours by features, a smaller dimension, fewer steps.
+# X1 set for speed rather than accuracy: votes alone, none of them by features, a smaller dimension, fewer steps.
 _QUICK: dict[str, Any] = {
     "refine": False,
     "n_learners": 1,
