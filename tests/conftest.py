@@ -1,4 +1,4 @@
-"""What all tests share: real data sets where there are any, and hypothesis without time limits."""
+"""What all tests share: the list of slow ones, real data sets where there are any, hypothesis without time limits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,37 @@ settings.load_profile("neartag")
 gc.disable()  # until all tests are collected: so far everything is there to stay
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let slow tests begin first, so that no process is left with one of them when the others have ended."""
+SLOW = Path(__file__).parent / "slow.txt"  # functions, classes and files; scripts/mark_slow.py writes it
+UNUSED = pytest.StashKey[list[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by marks
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the slow tests, and let them begin first, so that no process is left with one when the others have ended."""
+    lines = set(SLOW.read_text().split())
+    used = set()
+    for item in items:
+        parts = item.nodeid.split("[")[0].split("::")
+        names = {"::".join(parts[:count]) for count in range(1, len(parts) + 1)}  # of the file, the class, the function
+        if names & lines:
+            item.add_marker("slow")
+            used |= names & lines
+    config.stash[UNUSED] = _lines_without_a_test(config, lines - used, {item.nodeid.split("::")[0] for item in items})
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def _lines_without_a_test(config: pytest.Config, unused: set[str], collected: set[str]) -> list[str]:
+    """Return the lines of slow.txt that name no test, as far as whole files are collected."""
+    if config.getoption("lf", False) or any("::" in argument for argument in config.args):
+        return []
+    files = {line: line.split("::")[0] for line in unused}
+    return sorted(line for line in unused if files[line] in collected or not (config.rootpath / files[line]).exists())
+
+
+@pytest.fixture(scope="session")
+def unused_slow_lines(pytestconfig: pytest.Config) -> list[str]:
+    """Return the lines of slow.txt that name no test."""
+    return pytestconfig.stash[UNUSED]
 
 
 def pytest_collection_finish() -> None:

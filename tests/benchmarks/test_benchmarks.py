@@ -52,7 +52,6 @@ def row(name="knn", method="cosine kNN", data="toy", **changes):
     return {"data": data, "name": name, "method": method, "runs": [median], "median": median}
 
 
-@pytest.mark.slow
 def test_harness_measures_writes_and_resumes(toy, module, monkeypatch):
     peers = module("peers")
     monkeypatch.setattr(peers, "code", lambda: "as it is")  # the source may be under work while tests run

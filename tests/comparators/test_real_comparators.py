@@ -15,7 +15,6 @@ ALLOWED = {"fastxml-1": (4.0, 4.0, 4.0), "ml_cssp": (4.0, 4.0, 4.0), "knn": (1.5
 ROWS = [row for row in TABLE_3 if row != "x1"]
 
 
-@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("row", ROWS)
 def test_bibtex_is_as_good_as_printed(row, real_data):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from neartag import presets
 from neartag.cli.references import plain_knn, plain_ridge
 from neartag.data import debian
@@ -12,7 +10,6 @@ from neartag.metrics import precision_at
 from neartag.x1.classifier import X1Classifier
 
 
-@pytest.mark.slow
 def test_p_at_1_is_ten_points_above_nearest_neighbours_and_at_most_half_a_point_below_ridge_regression():
     train, test = debian.load("train"), debian.load("test")
     features, tags = TfidfFeatures(), debian.tag_names()

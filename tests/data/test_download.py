@@ -92,7 +92,9 @@ def site(monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     found = Site()
-    thread = threading.Thread(target=found.server.serve_forever, daemon=True)
+    thread = threading.Thread(
+        target=found.server.serve_forever, args=(0.01,), daemon=True
+    )  # looks so often for its end
     thread.start()
     yield found
     found.leave.set()

@@ -91,7 +91,6 @@ def test_parameters_that_cannot_be(shape, said):
         make(5, 5, 5, 1, 1, topics=0)
 
 
-@pytest.mark.slow
 def test_time_and_memory_grow_with_the_result():
     data = make(200_000, 1_600_000, 1_000_000, 40, 3)
     assert data.X.nnz / data.n_points == pytest.approx(40, rel=0.1)

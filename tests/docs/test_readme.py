@@ -97,7 +97,6 @@ def test_its_python_runs(folder):
     assert around["scores"].shape == (400, 5)
 
 
-@pytest.mark.slow
 def test_what_commands_print_is_what_is_shown(folder):
     """On the embedded corpus, so that a reader can repeat it; numbers may differ in their last digit."""
     trained = set()

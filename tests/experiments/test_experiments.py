@@ -497,7 +497,6 @@ def test_the_command_names_what_it_does_not_know(alone):
     assert "cannot be made" in fail("reproduce", "--out", alone.parent / "file")
 
 
-@pytest.mark.slow
 def test_quick_tables_on_the_embedded_corpus_alone(alone):
     arguments = ["reproduce", "--quick", "--methods", "x1,knn", "--data", "debian", "--out", alone, "-q"]
     succeed(*arguments, "--only", "table4", "--seeds", 1)  # a run trains ten learners

@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from kernel_helpers import UNTOUCHED, frozen, outside, quick, ranges, seeds
+from neartag.core.threads import single_threaded_blas
 from neartag.rerank import fusion_kernels
 from neartag.rerank.candidates import Candidates
 from neartag.rerank.fusion import L2_PENALTY, Fusion, count_terms, fixed_subsample
+
+
+@pytest.fixture(autouse=True)
+def held():
+    """Hold BLAS to one thread, as fit does."""
+    with single_threaded_blas():
+        yield
 
 
 def basis(parts, fine, coarse):

@@ -540,7 +540,6 @@ def test_a_word_that_decides_is_seen():
     assert found[True]["P@1"] > 90
 
 
-@pytest.mark.slow
 def test_it_is_better_on_the_embedded_corpus():
     train, test = debian.load("train"), debian.load("test")
     features, tags = TfidfFeatures(), debian.tag_names()

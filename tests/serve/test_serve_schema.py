@@ -39,7 +39,6 @@ def description(tmp_path_factory):
     client.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("token", [True, False])
 @pytest.mark.parametrize("path", PATHS)
 def test_requests_and_answers_are_as_described(description, path, token):

@@ -22,7 +22,7 @@ from neartag.tagging.tagger import TextTagger
 from serve_helpers import BEARER, POINTS, START, corpus, running, train
 
 # Starting a server takes several seconds: its processes import everything anew.
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="ends servers by signals")]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="ends servers by signals")
 
 TEXT = "a chess playing program"
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli_helpers import succeed
 from neartag import LiveTagger, TextTagger, store
 
 FOLDERS = Path(__file__).parent / "folders"
@@ -106,8 +105,7 @@ def test_the_folder_itself_grows_and_forgets(folder, tmp_path):
         documents = [{**document, "text": "", "vector": document["text"]} for document in documents]
         options = ["--vector-field", "vector"]
     lines.write_text("".join(json.dumps(document) + "\n" for document in documents))
-    command = [sys.executable, "-m", "neartag", "add", str(folder), str(lines), "--quiet", *options]
-    subprocess.run(command, check=True, timeout=120)
+    succeed("add", folder, lines, "--quiet", *options)
     check_tags(TextTagger.load(folder), expected["added"])
     live = LiveTagger(folder)
     assert live.forget([document["id"] for document in documents]) == 2

@@ -541,7 +541,7 @@ while kills < 80 or len(set(seen)) < 2:
         while True:
             number += 1
             store.save(models[number % 2], folder)
-    longest *= 1.02
+    longest *= 1.02 if len(set(seen)) < 2 else 1
     time.sleep(chance.uniform(0, longest))
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)

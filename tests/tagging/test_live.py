@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -244,19 +243,17 @@ def test_threads_add_and_tag_at_once(folder):
     assert len(live.tagger) == len(TextTagger.load(folder)) == 624
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_killed_while_adding_nothing_is_half(folder, corpus):
-    program = f"""
+    program = """
 import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_live import document
+from neartag.data.documents import Document
 from neartag.tagging.live import LiveTagger
 live = LiveTagger(sys.argv[1])
 number = int(sys.argv[2])
 print("ready", flush=True)
 while True:
-    live.add([document(number)])
+    live.add([Document(f"a chess playing program number {number}", ["new::label"], f"added-{number}", None, "")])
     print("added", flush=True)
     number += 1
 """

@@ -39,19 +39,22 @@ def labelled(n, seed, d=500, L=150):
 # ---- sub-routine SVP
 
 
-def textbook_svp(G, Omega, dim, step, steps):
-    """Return M (n, n) after so many steps of the paper's SVP, and the objective after each."""
-    every = [(U * Sigma) @ U.T for U, Sigma in islice(algorithm.svp_steps(G, Omega, dim, step), steps)]
-    return every[-1], [float((np.where(Omega, G - M, 0) ** 2).sum()) for M in every]
+def textbook_steps(G, Omega, dim, step, steps):
+    """Return M (n, n) after each of so many steps of the paper's SVP."""
+    return [(U * Sigma) @ U.T for U, Sigma in islice(algorithm.svp_steps(G, Omega, dim, step), steps)]
 
 
-def smallest_gap(G, Omega, dim, step, steps):
+def objectives(G, Omega, every):
+    """Return the objective of each M."""
+    return [float((np.where(Omega, G - M, 0) ** 2).sum()) for M in every]
+
+
+def smallest_gap(G, Omega, dim, step, every):
     """Return the smallest gap between the last eigenvalue kept and the first one dropped, as a share of the largest."""
-    M, gaps = np.zeros_like(G), []
-    for U, Sigma in islice(algorithm.svp_steps(G, Omega, dim, step), steps):
+    gaps = []
+    for M in [np.zeros_like(G), *every[:-1]]:
         values = np.linalg.eigvalsh(M + step * np.where(Omega, G - M, 0))  # rising
         gaps.append((values[-dim] - values[-dim - 1]) / values[-1])
-        M = (U * Sigma) @ U.T
     return min(gaps)
 
 
@@ -72,17 +75,19 @@ PROBLEMS = [(300, 8, 20, "cosine"), (300, 15, 30, "inner"), (300, 20, 100, "cosi
 def test_svp_is_the_textbook_iteration(n, dim, neighbours, similarity, step, seed):
     assert n > DENSE_POINTS_PER_DIM * dim, "the block path is taken"
     graph = neighbour_graph(labelled(n, seed).Y, neighbours, similarity=similarity)
-    problem = (*dense_graph(graph), dim, step)
-    M, history = textbook_svp(*problem, steps=15)
+    G, Omega = dense_graph(graph)
+    every = textbook_steps(G, Omega, dim, step, steps=15)
+    M = every[-1]
     found = svp(graph, dim, step=step, max_iter=15, tol=0, sweeps=200, sweep_tol=RESIDUAL)
     Z = found.points.astype(np.float64)
     # The sweeps end at that residual, which is as small as float32 lets it be. By Davis and Kahan the vectors are then
     # within residual / gap of the exact ones, the gap being that between the eigenvalues kept and dropped. Where it is
     # so small that this exceeds 1e-4, as in one of these problems, M is not determined better than that.
-    allowed = max(1e-4, RESIDUAL / smallest_gap(*problem, steps=15))
+    allowed = max(1e-4, RESIDUAL / smallest_gap(G, Omega, dim, step, every))
     assert allowed < 1.1e-4 or (dim, seed) == (20, 1), "all others determine M"
     assert np.linalg.norm(Z @ Z.T - M) / np.linalg.norm(M) < allowed
-    np.testing.assert_allclose(found.objective, history, rtol=1e-4)  # which a turn at the cut hardly changes
+    # A turn at the cut hardly changes the objective.
+    np.testing.assert_allclose(found.objective, objectives(G, Omega, every), rtol=1e-4)
 
 
 @pytest.mark.parametrize("n", [30, 60, 90])
@@ -90,7 +95,9 @@ def test_svp_is_the_textbook_iteration(n, dim, neighbours, similarity, step, see
 def test_svp_of_small_clusters_is_the_textbook_iteration(n, step):
     # Few labels: points that share none with others would have equal eigenvalues, and which is kept is then open.
     graph = neighbour_graph(labelled(n, seed=2, d=80, L=20).Y, 10)
-    M, history = textbook_svp(*dense_graph(graph), 30, step, steps=15)
+    G, Omega = dense_graph(graph)
+    every = textbook_steps(G, Omega, 30, step, steps=15)
+    M, history = every[-1], objectives(G, Omega, every)
     found = svp(graph, 30, step=step, max_iter=15, tol=0)
     Z = found.points.astype(np.float64)
     assert np.linalg.norm(Z @ Z.T - M) / np.linalg.norm(M) < 1e-4
@@ -102,7 +109,8 @@ def test_svp_of_small_clusters_is_the_textbook_iteration(n, step):
 def test_svp_at_the_default_tolerance_ends_within_one_percent(n, dim, neighbours, similarity, seed):
     graph = neighbour_graph(labelled(n, seed).Y, neighbours, similarity=similarity)
     found = svp(graph, dim)
-    _, history = textbook_svp(*dense_graph(graph), dim, 1.0, steps=15)
+    G, Omega = dense_graph(graph)
+    history = objectives(G, Omega, textbook_steps(G, Omega, dim, 1.0, steps=15))
     start = float((graph.data.astype(np.float64) ** 2).sum())
     changes = np.abs(np.diff([start, *history])) / [start, *history[:-1]]
     stopped = np.flatnonzero(changes <= 1e-3)

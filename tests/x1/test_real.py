@@ -13,7 +13,7 @@ from neartag.x1.classifier import X1Classifier
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.svp import svp
 
-pytestmark = [pytest.mark.real, pytest.mark.slow]
+pytestmark = pytest.mark.real
 
 # What must be exceeded at P@1, P@3 and P@5, in percent, and how many learners may do it.
 FLOORS = {
