@@ -41,6 +41,7 @@ from neartag.x1 import label_graph as neighbours
 from neartag.x1 import regression as admm
 from neartag.x1 import svp
 from neartag.x1.cluster_training import train_cluster
+from neartag.x1.embedding import embed
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.schedule import cluster_bytes
 from neartag.x1.settings import SVPSettings, X1Settings
@@ -449,7 +450,7 @@ class Steps:
 
     def embed(self, X, weights: np.ndarray) -> np.ndarray:
         """The training points by their features."""
-        seconds, embedded = best(lambda: admm.embed(X, weights, threads=self.cores))
+        seconds, embedded = best(lambda: embed(X, weights, threads=self.cores))
         peak = fetch_peak(*weights.shape, self.cores)
         self.add("embedding", seconds, embedding(X.nnz, X.shape[0], weights.shape[1]), "fetching", peak)
         return normalise(embedded)
@@ -534,7 +535,7 @@ def measure(name: str, cores: int) -> dict:
         graph = steps.graph(Y, settings.svp.neighbours)
         weights = steps.regress(rows, steps.embed_labels(graph, settings.svp), settings.regression.l2)
         points = steps.embed(rows, weights)
-        asked = normalise(admm.embed(select_columns(queries, features), weights, threads=cores))
+        asked = normalise(embed(select_columns(queries, features), weights, threads=cores))
         steps.vote(Y, [steps.search(asked, points), steps.look_up(X, queries)])
     facts = {"n": n, "d": X.shape[1], "features a point": X.nnz / n, "L": Y.shape[1], "labels a point": Y.nnz / n}
     facts |= {"L̂": settings.svp.dim, "n̄": settings.svp.neighbours, **steps.facts}
