@@ -33,8 +33,8 @@ class X1Classifier(LabelClassifier):
     """Classifier for many labels: local embeddings find nearest neighbours that vote, and linear rankers decide.
 
     The embeddings keep label neighbours, as in the paper. Votes and label centroids propose labels, and each label's
-    ranker decides. With `refine=False` the votes decide alone. So they do with fewer than 200 points, since some must be
-    held out to weigh votes and rankers; a UserWarning says so.
+    ranker decides. With `refine=False` the votes decide alone. So they do with fewer than 200 points: some must be held
+    out to weigh votes and rankers. A UserWarning says so.
 
     A parameter that is "auto" is settled when the classifier is fitted; `model_.parameters` has what was used.
 
