@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("data", nargs="*", default=list(DATA))
     for name in parser.parse_args(argv).data:
         train, test = peer_data.load(name)
-        model = X1Classifier(refine=True).fit(train.X, train.Y).model_
+        model = X1Classifier().fit(train.X, train.Y).model_
         rows = test.X[:: max(1, test.X.shape[0] // ASKED)]
         count = model.n_neighbours  # of the first learner
         exact = model.with_settings({"vote_search": "exact"})

@@ -12,8 +12,8 @@ import time
 
 from choose_presets import folds, training_data
 
-from neartag import presets
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.experiments.methods import vote_preset
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 
@@ -33,7 +33,7 @@ def main() -> None:
         else:
             X_train, X_held = X[train], X[held]
         for clusters in arguments.clusters:
-            settings = {**presets.get(name), "n_clusters": clusters, "feature_share": 0.0}
+            settings = {**vote_preset(name), "n_clusters": clusters, "feature_share": 0.0, "refine": False}
             start = time.process_time()
             classifier = X1Classifier(**settings).fit(X_train, Y[train])
             seconds = time.process_time() - start

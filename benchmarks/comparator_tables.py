@@ -16,7 +16,7 @@ from neartag.metrics import paired_bootstrap
 CUTS = (1, 3, 5)
 # Rows of the tables: a method, and what is changed of its preset.
 ROWS: dict[str, tuple[str, dict]] = {
-    "x1": ("x1", {}),
+    "x1": ("x1", {"refine": False}),
     "leml": ("leml", {}),
     "local_leml": ("local_leml", {}),
     "wsabie": ("wsabie", {}),

@@ -26,6 +26,7 @@ from run import machine
 from neartag import presets, store
 from neartag.core.errors import NeartagError, ParameterError
 from neartag.data import registry
+from neartag.experiments.methods import vote_preset
 from neartag.methods import registry as methods
 from neartag.metrics import evaluate
 
@@ -35,6 +36,8 @@ LIMIT = 3600  # seconds for one method on one data set
 def settings_of(row: str, name: str) -> tuple[str, dict]:
     """Return a row's method, and its settings on a data set: the preset's, the defaults where there is none."""
     method, changes = ROWS[row]
+    if method == "x1":
+        return method, {**vote_preset(name), **changes}
     try:
         return method, {**presets.get(name, method), **changes}
     except ParameterError:

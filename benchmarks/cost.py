@@ -23,11 +23,11 @@ from numba import njit
 from peer_run import Timer, busy, forget_peak, memory
 from run import machine
 
-from neartag import presets
 from neartag.core import threads
 from neartag.core.errors import DataError
 from neartag.core.threads import available_cores, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
+from neartag.experiments.methods import vote_preset
 from neartag.linalg import cholesky as factor
 from neartag.linalg import conjugate_gradients, product_kernels
 from neartag.linalg.products import matmul_rows
@@ -41,6 +41,7 @@ from neartag.x1 import label_graph as neighbours
 from neartag.x1 import regression as admm
 from neartag.x1 import svp
 from neartag.x1.cluster_training import train_cluster
+from neartag.x1.embedding import embed
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.schedule import cluster_bytes
 from neartag.x1.settings import SVPSettings, X1Settings
@@ -449,7 +450,7 @@ class Steps:
 
     def embed(self, X, weights: np.ndarray) -> np.ndarray:
         """The training points by their features."""
-        seconds, embedded = best(lambda: admm.embed(X, weights, threads=self.cores))
+        seconds, embedded = best(lambda: embed(X, weights, threads=self.cores))
         peak = fetch_peak(*weights.shape, self.cores)
         self.add("embedding", seconds, embedding(X.nnz, X.shape[0], weights.shape[1]), "fetching", peak)
         return normalise(embedded)
@@ -511,8 +512,8 @@ def load(name: str):
 
 
 def settings_of(name: str, X) -> X1Settings:
-    """The preset's settings where there is one, those of SETTINGS, and what X1 chooses itself."""
-    given = {**(presets.get(name) if name == "eurlex4k-partial" else {}), **SETTINGS.get(name, {})}
+    """The preset's settings where there is one, those of SETTINGS, and what X1 chooses itself, for votes alone."""
+    given = {**(vote_preset(name) if name == "eurlex4k-partial" else {}), **SETTINGS.get(name, {}), "refine": False}
     return resolve(X1Settings.from_parameters(given), DataFacts.of(X))
 
 
@@ -534,7 +535,7 @@ def measure(name: str, cores: int) -> dict:
         graph = steps.graph(Y, settings.svp.neighbours)
         weights = steps.regress(rows, steps.embed_labels(graph, settings.svp), settings.regression.l2)
         points = steps.embed(rows, weights)
-        asked = normalise(admm.embed(select_columns(queries, features), weights, threads=cores))
+        asked = normalise(embed(select_columns(queries, features), weights, threads=cores))
         steps.vote(Y, [steps.search(asked, points), steps.look_up(X, queries)])
     facts = {"n": n, "d": X.shape[1], "features a point": X.nnz / n, "L": Y.shape[1], "labels a point": Y.nnz / n}
     facts |= {"L̂": settings.svp.dim, "n̄": settings.svp.neighbours, **steps.facts}

@@ -28,11 +28,12 @@ SHAPES = {
     "full": (1_780_000, 1_620_000, 325_000, 42, 3.2),  # WikiLSHTC
     "million": (1_000_000, 41_000, 1_080_000, 9, 2),  # Ads-1m at 1/4
 }
-ONE_LEARNER = {"n_learners": 1, "embedding_dim": 50}
+ONE_LEARNER = {"n_learners": 1, "embedding_dim": 50, "refine": False}
 # Growth: so many of the points of one set (WikiLSHTC's shape at 1/10), clusters of a fixed size, nothing chosen on
 # held-out points; and again where features and labels grow in proportion to the points.
 GROWTH, CLUSTER_SIZE = (20_000, 60_000, 180_000), 20_000
 TEXTS, GROWTH_OF_TEXTS = "yso-finna-en-100k", (12_000, 24_000, 48_000, 96_000)
+VOTES = {"refine": False}
 FIXED = {**ONE_LEARNER, "feature_share": 0.8, "vote_neighbours": 20}
 
 
@@ -108,7 +109,7 @@ def refined() -> dict:
     seconds = {}
     for n in GROWTH_OF_TEXTS:
         part = np.sort(order[:n])
-        runs = (_time_fit(X1Classifier(refine=True), data.X[part], data.Y[part])[0] for _ in range(3))
+        runs = (_time_fit(X1Classifier(), data.X[part], data.Y[part])[0] for _ in range(3))
         seconds[n] = statistics.median(runs)
     return {"rung": "refined", f"{TEXTS}, refined": _grown(seconds)}
 
@@ -122,14 +123,14 @@ def _grown(seconds: dict[int, float]) -> dict:
 
 def jobs() -> dict:
     """Training time with one job over that with two, three times each in turn."""
-    from neartag import presets
     from neartag.core.errors import DataError
     from neartag.data import registry, synthetic
+    from neartag.experiments.methods import vote_preset
     from neartag.x1.classifier import X1Classifier
 
     made = synthetic.make(60_000, 54_600, 11_000, 42, 3.2)
     sets = {"60,000 synthetic points, 3 clusters": (made, {**FIXED, "n_clusters": 3})}
-    for name, settings in (("eurlex4k-partial", presets.get("eurlex")), (TEXTS, {})):
+    for name, settings in (("eurlex4k-partial", {**vote_preset("eurlex"), **VOTES}), (TEXTS, VOTES)):
         try:
             sets[name] = (registry.load(name, "train"), settings)
         except DataError as error:

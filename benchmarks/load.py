@@ -30,7 +30,7 @@ from run import machine
 
 from neartag.data import debian
 
-SETTINGS = {"embedding_dim": 200}
+SETTINGS = {"refine": False, "embedding_dim": 200}
 START, END = 120.0, 60.0  # seconds in which the server must be there, and be gone
 MB = 2**20
 

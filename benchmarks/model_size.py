@@ -19,8 +19,9 @@ from pathlib import Path
 import pages
 from run import machine, parts
 
-from neartag import presets, store
+from neartag import store
 from neartag.core.errors import DataError
+from neartag.experiments.methods import vote_preset
 from neartag.linalg.rows import as_rows, normalise, select_columns
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
@@ -72,7 +73,7 @@ def truncated(learner: Learner, rows, settings: X1Settings) -> Learner:
 def measure(name: str) -> list[dict]:
     """Rows of the table."""
     X, Y, X_test, Y_test = parts(name)
-    model = X1Classifier(**presets.get(name)).fit(X, Y).model_
+    model = X1Classifier(**vote_preset(name), refine=False).fit(X, Y).model_
     rows = normalise(as_rows(X))
     found = []
     for changes in OPTIONS:

@@ -155,7 +155,7 @@ def run_rounds(result: dict, repeat: int, timeout: float, file: Path, folder: Pa
 def first_call(threads: int, timeout: float) -> float | None:
     """Return the seconds from start to neartag's first prediction on a tiny set, where nothing is compiled yet."""
     with tempfile.TemporaryDirectory() as empty:
-        run = start("tiny", "x1-default", threads, timeout, "--warm-up-only", NUMBA_CACHE_DIR=empty)
+        run = start("tiny", "x1-refined", threads, timeout, "--warm-up-only", NUMBA_CACHE_DIR=empty)
     return run.get("start s")
 
 

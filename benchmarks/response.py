@@ -59,7 +59,7 @@ def training_steps() -> Iterator[Step]:
 def model_steps() -> Iterator[Step]:
     """Yield an answer of a refined model, and points that it adds and forgets, of a label with few points or many."""
     data = synthetic.make(2310, 1000, 200, 30, 3, seed=6)
-    settings = {"refine": True, "embedding_dim": 50, "svp_neighbours": 20, "svp_max_iter": 2, "n_jobs": 1}
+    settings = {"embedding_dim": 50, "svp_neighbours": 20, "svp_max_iter": 2, "n_jobs": 1}
     model = X1Classifier(**settings).fit(data.X[:2000], data.Y[:2000]).model_
     rows = normalise(as_rows(data.X[2000:]))
     yield "answer one point", 0.4, 50, lambda: model.predict_topk(data.X[[7]], 5)

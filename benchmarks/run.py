@@ -1,4 +1,4 @@
-"""X1 at its presets on every data set that is present: accuracy on the test part, training and prediction time.
+"""X1, votes alone, with the settings chosen for them: accuracy on each test part, training and prediction time.
 
     python benchmarks/run.py [bibtex delicious …] [--repeat 3] [--write]
 
@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pages
 
-from neartag import presets
 from neartag.cli.references import plain_knn, plain_ridge
 from neartag.core.errors import DataError
 from neartag.core.threads import available_cores
 from neartag.data import debian, registry
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.experiments.methods import vote_preset
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 
@@ -45,7 +45,7 @@ def parts(name: str):
 def measure(name: str, repeat: int) -> list[dict]:
     """Rows of the table: X1 at its preset and, on the embedded corpus, the references it is held against."""
     X, Y, X_test, Y_test = parts(name)
-    settings = presets.get(name)
+    settings = {**vote_preset(name), "refine": False}
     fit_cpu, fit_wall, predict_wall = [], [], []
     for _ in range(repeat):
         classifier = X1Classifier(**settings)

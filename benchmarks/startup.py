@@ -50,6 +50,7 @@ def prepare(folder: Path) -> None:
     data = synthetic.make(600, 300, 40, 10, 2)
     formats.write(data.take(range(10)), folder / "ten.txt")
     settings = {"n_learners": 2, "n_clusters": 2, "embedding_dim": 20, "svp_neighbours": 20, "feature_share": 0.3}
+    settings["refine"] = False
     store.save(X1Classifier(**settings).fit(data.X, data.Y).model_, folder / "model")
     texts = [f"bread {number} with {'butter' if number % 2 else 'jam'}" for number in range(60)]
     TextTagger().fit(texts, [["butter"] if number % 2 else ["jam"] for number in range(60)]).save(folder / "texts")

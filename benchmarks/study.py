@@ -76,7 +76,7 @@ def measure(name: str, settings: dict, parts) -> dict:
     other = partition_by_labels(Y) if settings.pop("by_labels", False) else other
     wall = time.perf_counter()
     with mock.patch.object(ensemble, "make_partition", other or ensemble.make_partition):
-        model = X1Classifier(**settings).fit(X, Y)
+        model = X1Classifier(refine=False, **settings).fit(X, Y)
     row = {"setting": name, "train s": time.perf_counter() - wall, "share": model.model_.feature_share}
     for column, share in (("mixed", row["share"]), ("alone", 0.0)):
         wall = time.perf_counter()

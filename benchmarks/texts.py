@@ -123,11 +123,11 @@ def new_labels(seed: int = 0) -> dict:
             wanted += len(truth)
         return 100 * found / wanted
 
-    before = TextTagger().fit_documents(old)
+    before = TextTagger(refine=False).fit_documents(old)
     none = recall(before)
     before.add_documents(added)
     after = recall(before)
-    retrained = recall(TextTagger().fit_documents([*old, *added]))
+    retrained = recall(TextTagger(refine=False).fit_documents([*old, *added]))
     sizes = {"trained_on": len(old), "added": len(added), "asked": len(rest)}
     return {**sizes, "before": none, "added_recall": after, "retrained": retrained, "share": 100 * after / retrained}
 
@@ -145,7 +145,7 @@ def adding() -> dict:
         for n, w, t in zip(other.names, other.words, other.tags, strict=True)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        TextTagger().fit_documents(made).save(f"{folder}/model")
+        TextTagger(refine=False).fit_documents(made).save(f"{folder}/model")
         live = LiveTagger(f"{folder}/model")
         live.add(more[:1])
         start = time.perf_counter()
@@ -172,7 +172,7 @@ def table(results: dict) -> str:
             found = results[name]
             x1, knn = (" / ".join(f"{value:.2f}" for value in found[key]) for key in ("x1", "knn"))
             words = f"{found['features']} | {found['columns']:,} | {x1} | {knn} (k = {found['knn_neighbours']})"
-            choosing = f"{found['choosing_cpu']:.1f}" if "choosing_cpu" in found else "–"  # measured before it was there
+            choosing = f"{found['choosing_cpu']:.1f}" if "choosing_cpu" in found else "–"
             lines.append(f"| {name} | {words} | {choosing} | {found['cpu']:.1f} |")
     if "new-labels" in results:
         found = results["new-labels"]

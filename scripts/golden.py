@@ -263,7 +263,9 @@ def write_split(folder: Path, parts: tuple[Any, ...]) -> None:
 
 # X1 on rows of features
 
+VOTES = {"refine": False}
 PAPER = {
+    **VOTES,
     "vote_distance": "euclidean",
     "vote_weight": "uniform",
     "label_similarity": "inner",
@@ -274,14 +276,14 @@ PAPER = {
     "n_clusters": 3,
     "n_learners": 2,
 }
-CLUSTERS = {"n_clusters": 2, "n_learners": 2, "embedding_dim": 20}
+CLUSTERS = {**VOTES, "n_clusters": 2, "n_learners": 2, "embedding_dim": 20}
 WIDE = partial(made_up, d=6000, n=400, seed=3)
 LONG = partial(made_up, n=2200, seed=6)
 X1_CASES: dict[str, tuple[Callable[[], tuple[Any, ...]], dict[str, Any]]] = {
-    "x1-votes": (made_up, {}),
+    "x1-votes": (made_up, VOTES),
     "x1-refined": (made_up, {"refine": True}),
     "x1-clusters": (made_up, CLUSTERS),
-    "x1-dense": (measured, {}),
+    "x1-dense": (measured, VOTES),
     "x1-dense-clusters": (measured, CLUSTERS),
     "x1-refined-dense": (measured, {"refine": True}),
     "x1-refined-clusters": (made_up, {**CLUSTERS, "refine": True, "feature_share": 0.3, "n_probe": 2}),
@@ -291,7 +293,7 @@ X1_CASES: dict[str, tuple[Callable[[], tuple[Any, ...]], dict[str, Any]]] = {
     ),
     "x1-paper": (made_up, PAPER),
     "x1-paper-dense": (measured, PAPER),
-    "x1-l1": (made_up, {"l1": 0.02, "embedding_dim": 30, "admm_max_iter": 40}),
+    "x1-l1": (made_up, {**VOTES, "l1": 0.02, "embedding_dim": 30, "admm_max_iter": 40}),
     "x1-l1-clusters": (made_up, {"l1": 0.05, "rho": 0.5, "keep_weights": 0.3, **CLUSTERS}),
     "x1-int8": (made_up, {"precision": "int8", **CLUSTERS}),
     "x1-float16": (made_up, {"precision": "float16", **CLUSTERS}),
@@ -300,11 +302,17 @@ X1_CASES: dict[str, tuple[Callable[[], tuple[Any, ...]], dict[str, Any]]] = {
     "x1-probes": (made_up, {**CLUSTERS, "n_clusters": 4, "n_probe": 2}),
     "x1-many-clusters": (
         made_up,
-        {"n_clusters": 40, "n_learners": 1, "centroid_entries": 30, "max_cluster_size": 60, "embedding_dim": 8},
+        {
+            **VOTES,
+            **{"n_clusters": 40, "n_learners": 1, "centroid_entries": 30, "max_cluster_size": 60, "embedding_dim": 8},
+        },
     ),
-    "x1-cells": (LONG, {"vote_search": "cells", "feature_search": "near", "feature_share": 0.4, "embedding_dim": 30}),
+    "x1-cells": (
+        LONG,
+        {**VOTES, "vote_search": "cells", "feature_search": "near", "feature_share": 0.4, "embedding_dim": 30},
+    ),
     "x1-refined-cells": (LONG, {"refine": True}),
-    "x1-wide": (WIDE, {"svp_neighbours": 20, "svp_max_iter": 5}),
+    "x1-wide": (WIDE, {**VOTES, "svp_neighbours": 20, "svp_max_iter": 5}),
     "x1-wide-refined": (WIDE, {"refine": True}),
     "x1-memory": (made_up, {**CLUSTERS, "n_clusters": 3, "max_memory": "8GB"}),
     "x1-seed": (made_up, {**CLUSTERS, "random_state": 7}),
@@ -350,16 +358,19 @@ def x1_jobs(case: Case) -> None:
 # Taggers of texts and vectors
 
 TAGGERS: dict[str, Callable[[], TextTagger]] = {
-    "tagger-votes": lambda: TextTagger(classifier=X1Classifier(n_jobs=JOBS)),
+    "tagger-votes": lambda: TextTagger(classifier=X1Classifier(n_jobs=JOBS, **VOTES)),
     "tagger-refined": lambda: TextTagger(classifier=X1Classifier(refine=True, n_jobs=JOBS)),
-    "tagger-platt": lambda: TextTagger(classifier=X1Classifier(n_jobs=JOBS), calibration="platt", keep_texts=False),
+    "tagger-platt": lambda: TextTagger(
+        classifier=X1Classifier(n_jobs=JOBS, **VOTES), calibration="platt", keep_texts=False
+    ),
     "tagger-plain": lambda: TextTagger(classifier=X1Classifier(n_jobs=JOBS, **PAPER), calibration=None),
     "tagger-int8": lambda: TextTagger(classifier=X1Classifier(n_jobs=JOBS, precision="int8", **CLUSTERS)),
     "tagger-float16-refined": lambda: TextTagger(
-        classifier=X1Classifier(n_jobs=JOBS, precision="float16", refine=True, **CLUSTERS), calibration="isotonic"
+        classifier=X1Classifier(n_jobs=JOBS, precision="float16", **{**CLUSTERS, "refine": True}),
+        calibration="isotonic",
     ),
     "tagger-hashing": lambda: TextTagger(
-        TfidfFeatures(hashing=4096, word_pairs=True, char_ngrams=(3, 4)), X1Classifier(n_jobs=JOBS)
+        TfidfFeatures(hashing=4096, word_pairs=True, char_ngrams=(3, 4)), X1Classifier(n_jobs=JOBS, **VOTES)
     ),
 }
 
@@ -504,7 +515,7 @@ def _put_uses(case: Case, item: str) -> None:
 def whole_case(case: Case) -> None:
     """The whole embedded corpus, refined."""
     jobs = ("--n-jobs", str(JOBS))
-    case.run("train", "train", "debian", "model", "--refine", *jobs, "--json", "-q")
+    case.run("train", "train", "debian", "model", *jobs, "--json", "-q")
     case.put_folder("folder", case.folder / "model")
     case.run("inspect", "inspect", "model", "--json", "-q")
     case.run("evaluate", "evaluate", "model", "debian", "--json", "-q", *jobs)
@@ -531,7 +542,7 @@ def method_of_texts_case(case: Case) -> None:
 def compare_case(case: Case) -> None:
     write_split(case.folder / "set", made_up(n=300, labels=30))
     jobs = ("--n-jobs", str(JOBS), "--json", "-q")
-    case.run("all", "compare", "set", "--methods", "all", "--set", "fastxml.trees=10", "--set", "x1.refine=True", *jobs)
+    case.run("all", "compare", "set", "--methods", "all", "--set", "fastxml.trees=10", *jobs)
     case.run("preset", "compare", "set", "--methods", "x1,leml,knn", "--preset", "bibtex", "-k", "1,2,4", *jobs)
 
 
@@ -585,7 +596,7 @@ def errors_case(case: Case) -> None:
 def serve_case(case: Case) -> None:
     """What the server answers."""
     write_lines(case.folder / "docs.jsonl", packages("train", 60))
-    case.run("train", "train", "docs.jsonl", "model", "--refine", "--n-jobs", str(JOBS), "--json", "-q")
+    case.run("train", "train", "docs.jsonl", "model", "--n-jobs", str(JOBS), "--json", "-q")
     with _served(case) as url:
         case.put("openapi", lasting(_asked(url + "openapi.json")))
         case.put("health", lasting(_asked(url + "health")))
@@ -776,8 +787,8 @@ def all_cases() -> dict[str, Callable[[Case], None]]:
     cases["vectors-refined"] = partial(vectors_case, refine=True)
     for name in method_names():
         cases[name] = partial(method_case, name=name)
-    cases["cli-votes"] = partial(documents_case, options=[])
-    cases["cli-refined"] = partial(documents_case, options=["--refine"])
+    cases["cli-votes"] = partial(documents_case, options=["--no-refine"])
+    cases["cli-refined"] = partial(documents_case, options=[])
     cases["cli-whole"] = whole_case
     cases["cli-leml"] = method_of_texts_case
     cases["cli-compare"] = compare_case

@@ -180,7 +180,7 @@ def measure_ways(report: Report) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, model = Path(name), str(Path(name) / "model")
         many, one = write_documents(folder / "many.jsonl", 600), write_documents(folder / "one.jsonl", 1)
-        run_command(report, "train", folder, "train", many, model, "--refine", "--quiet")
+        run_command(report, "train", folder, "train", many, model, "--quiet")
         run_command(report, "tag", folder, "tag", model, TEXT)
         run_command(report, "POST /tag", folder, "serve", model, "--port", port)
         run_command(report, "add", folder, "add", model, one, "--quiet")

@@ -119,7 +119,7 @@ def write_lines(path: Path, found: list[dict[str, Any]]) -> str:
 
 def write_folders(place: Path, scratch: Path) -> None:
     learned = documents(320, 1)
-    classifier = X1Classifier(**SMALL)
+    classifier = X1Classifier(refine=False, **SMALL)
     # Held-out points, of which there must be some for calibrated scores, are a tenth of the documents.
     TextTagger(classifier=classifier, calibration="platt").fit(*columns(documents(520, 1))).save(place / "votes")
 
@@ -138,7 +138,7 @@ def write_folders(place: Path, scratch: Path) -> None:
     tagger = TextTagger(VectorFeatures(), X1Classifier(refine=True, **SMALL), calibration=None)
     tagger.fit(*columns(with_vectors(learned, 4))).save(place / "vectors")
 
-    clusters = X1Classifier(precision="int8", n_clusters=2, n_learners=2, n_probe=2, **SMALL)
+    clusters = X1Classifier(refine=False, precision="int8", n_clusters=2, n_learners=2, n_probe=2, **SMALL)
     TextTagger(classifier=clusters, calibration=None).fit(*columns(learned[:200])).save(place / "int8")
 
 

@@ -2,7 +2,7 @@
 
 make pictures        # or, where playwright and Chromium are there: python scripts/page_picture.py [docs/page.png]
 
-The model is what `neartag train debian MODEL --refine` makes of the corpus that comes with neartag.
+The model is what `neartag train debian MODEL` makes of the corpus that comes with neartag.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         model = Path(folder) / "model"
-        command = [sys.executable, "-m", "neartag", "train", "debian", str(model), "--refine", "--quiet"]
+        command = [sys.executable, "-m", "neartag", "train", "debian", str(model), "--quiet"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")

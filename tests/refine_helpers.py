@@ -10,7 +10,7 @@ from neartag.rerank import candidate_kernels, fusion_kernels, ranker_kernels
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.model import X1Model
 
-SMALL = {"n_learners": 1, "n_clusters": 1, "embedding_dim": 16, "svp_neighbours": 20, "n_jobs": 1, "refine": True}
+SMALL = {"n_learners": 1, "n_clusters": 1, "embedding_dim": 16, "svp_neighbours": 20, "n_jobs": 1}
 CLUSTERS = {"n_learners": 2, "n_clusters": 3}
 OPTIONS = {
     "plain": {},
@@ -56,7 +56,7 @@ def sharp(n: int, seed: int, labels: int = 200, topics: int = 10, words: int = 4
 
 
 def small_model(**changes: object) -> X1Classifier:
-    """Return a refined X1 with settings for a few hundred points."""
+    """Return an X1, refined as by default, with settings for a few hundred points."""
     return X1Classifier(**{**SMALL, **changes})
 
 

@@ -83,7 +83,7 @@ def test_harness_measures_writes_and_resumes(toy, module, monkeypatch):
     monkeypatch.setattr(refined.pages, "BENCHMARKS", toy / "benchmarks.md")
     given = ["--results", str(toy / "peers.json"), "--labels", str(toy / "labels"), "--ours", "x1-default"]
     refined.main([*given, "--write"])
-    assert "| toy | X1 default | 100.00 |" in (toy / "benchmarks.md").read_text()
+    assert "| toy | X1, votes alone | 100.00 |" in (toy / "benchmarks.md").read_text()
     assert json.loads((toy / "results" / "refined.json").read_text())["counts"]["at or above"] == 5
 
     def never(*_, **__):

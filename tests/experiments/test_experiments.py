@@ -22,6 +22,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import read_records, write_record
 from neartag.experiments.runner import Experiment, Work
 from neartag.methods import registry
+from neartag.x1.presets import VOTE_PRESETS
 
 
 class Toy(Experiment):
@@ -368,6 +369,17 @@ def test_every_column_is_a_method_that_can_be_made():
             assert settings.keys() <= known
             assert column.changes.items() <= settings.items()
         assert methods.title(variant)
+
+
+def test_x1_votes_alone_unless_its_settings_say_otherwise(made):
+    parts = datasets.make_split(made, 300, 1)
+    small = {"embedding_dim": 4, "svp_neighbours": 10, "vote_neighbours": 5}
+    assert methods.train("x1", small, parts, 0, Work(1))[0].model_.reranker is None
+    assert methods.train("x1-preset", {**small, "refine": True}, parts, 0, Work(1))[0].model_.reranker is not None
+    # As the settings of results that were kept before rankers decided by default.
+    assert methods.preset("x1-preset", "mediamill-rand") == VOTE_PRESETS["mediamill"]
+    assert "refine" not in methods.preset("x1-preset", "bibtex")
+    assert methods.preset("x1-preset", "yso-finna-en-100k") == {"refine": True}
 
 
 def test_a_measured_method_has_the_precision_of_its_labels(made):

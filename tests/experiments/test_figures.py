@@ -189,14 +189,13 @@ def test_figure_1b_on_toy_data(toy_data, parts):
 # ---- smaller ensembles inside a trained one
 
 LEARNED = {"n_clusters": 2, "random_state": 3, "n_jobs": 1}
+VOTES = {"refine": False, "vote_neighbours": 10, "feature_share": 0.0}
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda count: X1Classifier(
-            n_learners=count, embedding_dim=10, svp_neighbours=20, vote_neighbours=10, feature_share=0.0, **LEARNED
-        ),
+        lambda count: X1Classifier(n_learners=count, embedding_dim=10, svp_neighbours=20, **VOTES, **LEARNED),
         lambda count: LocalLEMLClassifier(n_learners=count, **LEARNED),
         lambda count: FastXMLClassifier(trees=count, random_state=3, n_jobs=1),
     ],

@@ -178,7 +178,7 @@ def test_the_benchmark_makes_of_a_trained_model_what_training_with_the_option_wo
     option = importlib.import_module("model_size").option
     rows = normalise(as_rows(problem().X))
     for changes in ({"precision": "int8"}, {"keep_weights": 0.3}, {"keep_weights": 0.3, "precision": "float16"}):
-        made, trained = option(fitted(), rows, changes), fitted(**changes)
+        made, trained = option(fitted(refine=False), rows, changes), fitted(refine=False, **changes)
         assert made.settings == trained.settings
         for ours, theirs in zip(clusters(made), clusters(trained), strict=True):
             assert np.array_equal(ours.points, theirs.points)

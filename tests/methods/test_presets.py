@@ -33,6 +33,7 @@ def test_large_sets_have_the_original_programs_settings(name, learners, clusters
     assert (found["vote_neighbours"], found["l2"]) == (voters, 10.0)
     assert (found["vote_weight"], found["vote_distance"], found["cluster_start"]) == ("uniform", "euclidean", "random")
     assert found["feature_share"] == 0  # nothing that the original has not
+    assert found["refine"] is False
 
 
 def test_data_sets_names_are_presets_too():

@@ -73,17 +73,8 @@ def scores_of(model, rows, label=NEW):
 # ---- a new label
 
 
-BURIED = pytest.mark.xfail(
-    strict=True, reason="without an index of features a new label of a single point is ranked below where votes have it"
-)
-CASES = [
-    pytest.param(options, count, marks=BURIED if options == "embeddings alone" and count == 1 else ())
-    for options in OPTIONS
-    for count in (1, 2, MIN_POINTS - 1, MIN_POINTS, 20)
-]
-
-
-@pytest.mark.parametrize(("options", "count"), CASES)
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("count", [1, 2, MIN_POINTS - 1, MIN_POINTS, 20])
 def test_a_new_label_is_found_at_once_as_surely_as_by_votes_alone(options, count):
     changes = {**OPTIONS[options], "refine": False, "vote_neighbours": trained(options).parameters["vote_neighbours"]}
     plain = X1Classifier(**{**SMALL, **changes}).fit(problem().X, problem().Y).model_

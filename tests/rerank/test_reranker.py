@@ -83,7 +83,7 @@ class TestContractWithEveryOption(RefinedContract):
 
 @pytest.mark.skipif(not NEW_TAGS, reason="before 1.6 scikit-learn's checks know no multi-label-only classifier")
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([X1Classifier(embedding_dim=8, n_jobs=1, refine=True)])
+@parametrize_with_checks([X1Classifier(embedding_dim=8, n_jobs=1)])
 def test_scikit_learns_checks(estimator, check):
     if getattr(check, "func", check).__name__ not in EXEMPT:
         check(estimator)

@@ -18,6 +18,7 @@ from neartag.x1.retrieval import POOL_PER_NEIGHBOUR, find_by_embedding
 from refine_helpers import small_model
 
 SMALL = {"n_clusters": 1, "embedding_dim": 16, "svp_neighbours": 20, "vote_neighbours": 8, "n_jobs": 1}
+SMALL["refine"] = False
 
 
 def unit(n: int, seed: int, d: int = 30, share: float = 0.3) -> csr_matrix:

@@ -162,11 +162,13 @@ def share_a_run(word: str, other: str) -> bool:
     )
 
 
-def test_reasons_of_a_model_that_is_not_refined(shared):
-    answer = shared.post("/explain", {"text": TEXT}).json()
+def test_reasons_of_a_model_that_is_not_refined(tmp_path):
+    train(refine=False).save(tmp_path / "model")
+    client = Client(tmp_path / "model")
+    answer, unknown = (client.post("/explain", {"text": text}).json() for text in (TEXT, "zzyzx"))
+    client.close()
     assert answer["refined"] is False
     assert all(each["words"] == [] and each["found"] == "votes" for each in answer["labels"])
-    unknown = shared.post("/explain", {"text": "zzyzx"}).json()
     schemas.Explained.model_validate(unknown)
     assert all(each["voters"] == [] and each["found"] == "frequency" for each in unknown["labels"])
 
@@ -175,7 +177,7 @@ def test_reasons_of_a_model_that_is_not_refined(shared):
 def refined(tmp_path_factory):
     """Return the tagger of a model that rankers decide in, so few voting that some labels have none; and its folder."""
     folder = tmp_path_factory.mktemp("refined") / "model"
-    tagger = train(refine=True, vote_neighbours=4)
+    tagger = train(vote_neighbours=4)
     tagger.save(folder)
     return tagger, folder
 

@@ -31,18 +31,26 @@ def fitted(corpus):
 
 
 @pytest.fixture(scope="module")
-def refined(corpus):
-    return TextTagger(classifier=X1Classifier(embedding_dim=20, n_jobs=1, refine=True)).fit(*corpus)
+def refined(fitted):
+    assert fitted.stored.model.reranker is not None, "as it is by default"
+    return fitted
 
 
-def test_texts_in_names_out(fitted, corpus):
+@pytest.fixture(scope="module")
+def by_votes(corpus):
+    return TextTagger(classifier=X1Classifier(embedding_dim=20, n_jobs=1, refine=False)).fit(*corpus)
+
+
+def test_texts_in_names_out(fitted, by_votes, corpus):
     texts, tags, _ = corpus
-    found = fitted.predict(texts[:50], k=3)
-    assert all(len(each) == 3 for each in found)
-    assert np.mean([each[0].label in names for each, names in zip(found, tags, strict=False)]) > 0.8
-    for each in found:
-        assert [tag.share for tag in each] == sorted((tag.share for tag in each), reverse=True)
-        assert all(0 <= tag.score <= 1 for tag in each)
+    for tagger, ranked_by in ((fitted, "score"), (by_votes, "share")):
+        found = tagger.predict(texts[:50], k=3)
+        assert all(len(each) == 3 for each in found)
+        assert np.mean([each[0].label in names for each, names in zip(found, tags, strict=False)]) > 0.8
+        for each in found:
+            order = [getattr(tag, ranked_by) for tag in each]
+            assert order == sorted(order, reverse=True)
+            assert all(0 <= tag.score <= 1 for tag in each)
 
 
 def test_a_threshold_gives_fewer_and_surer_labels(fitted, corpus):
@@ -56,7 +64,8 @@ def test_a_threshold_gives_fewer_and_surer_labels(fitted, corpus):
 
 
 def test_without_calibration_the_score_is_the_share(corpus):
-    plain = small(calibration=None).fit(*corpus)
+    votes = X1Classifier(embedding_dim=20, n_jobs=1, refine=False)
+    plain = TextTagger(classifier=votes, calibration=None).fit(*corpus)
     assert plain.calibration is None
     assert all(tag.score == tag.share for tag in plain.predict(corpus[0][:1])[0])
     with pytest.raises(ParameterError, match="calibrated"):
@@ -246,6 +255,7 @@ def test_what_is_no_encoder_is_refused():
 
 def test_refine_is_a_setting_of_the_classifier(corpus):
     few = [part[:300] for part in corpus]
+    assert TextTagger().fit(*few).stored.model.reranker is not None
     assert TextTagger(refine=True).fit(*few).stored.model.reranker is not None
     assert TextTagger(refine=False).fit(*few).stored.model.reranker is None
     with pytest.raises(ParameterError, match=r"X1Classifier\(refine"):
@@ -280,7 +290,7 @@ def test_refined_scores_are_probabilities_and_shares_those_of_the_votes(refined,
 
 
 def test_without_calibration_a_refined_score_is_the_mixtures(corpus):
-    classifier = X1Classifier(embedding_dim=20, n_jobs=1, refine=True)
+    classifier = X1Classifier(embedding_dim=20, n_jobs=1)
     plain = TextTagger(classifier=classifier, calibration=None).fit(*corpus)
     _, wanted = classifier.predict_topk(plain.stored.features.transform(corpus[0][:3]), 5)
     found = plain.predict(corpus[0][:3], 5)
@@ -306,15 +316,13 @@ def test_the_words_that_a_ranker_weighed_add_up_to_its_margin(refined, corpus):
     assert signs == {True, False}, "words speak for labels and against them"
 
 
-def test_a_model_that_is_not_refined_weighs_no_words(fitted, corpus):
-    assert all(reason.words == [] and reason.found == "votes" for reason in fitted.explain(corpus[0][7]))
-    assert {reason.found for reason in fitted.explain("zzyzx")} == {"frequency"}
+def test_a_model_that_is_not_refined_weighs_no_words(by_votes, corpus):
+    assert all(reason.words == [] and reason.found == "votes" for reason in by_votes.explain(corpus[0][7]))
+    assert {reason.found for reason in by_votes.explain("zzyzx")} == {"frequency"}
 
 
 def test_a_label_that_nobody_near_has_may_be_given(corpus):
-    tagger = TextTagger(classifier=X1Classifier(embedding_dim=20, vote_neighbours=2, n_jobs=1, refine=True)).fit(
-        *corpus
-    )
+    tagger = TextTagger(classifier=X1Classifier(embedding_dim=20, vote_neighbours=2, n_jobs=1)).fit(*corpus)
     found = [reason for text in corpus[0][:20] for reason in tagger.explain(text, 20)]
     by_mean = [reason for reason in found if reason.found == "mean"]
     assert by_mean
@@ -364,7 +372,7 @@ def test_vectors_are_refined_too(corpus):
     vectors = np.array(
         [sum(signs[zlib.crc32(word.encode()) % 2000] for word in text.split()) for text in corpus[0]], np.float32
     )
-    classifier = X1Classifier(embedding_dim=20, n_jobs=1, refine=True)
+    classifier = X1Classifier(embedding_dim=20, n_jobs=1)
     tagger = TextTagger(VectorFeatures(), classifier).fit(vectors, corpus[1], corpus[2])
     reasons = [reason for vector in vectors[:20] for reason in tagger.explain(vector, 3)]
     assert len(reasons) == 60

@@ -27,11 +27,12 @@ from neartag.x1.method import METHOD
 from neartag.x1.model import X1Model
 from neartag.x1.parameters import DEFAULTS, PARAMETERS
 
-SMALL = {"n_learners": 2, "n_clusters": 3, "embedding_dim": 16, "svp_neighbours": 20, "n_jobs": 1}
+# Votes alone; tests/rerank/test_reranker.py holds the default, where rankers decide, to the same contract.
+SMALL = {"n_learners": 2, "n_clusters": 3, "embedding_dim": 16, "svp_neighbours": 20, "n_jobs": 1, "refine": False}
 
 
 def small_model(**changes):
-    """Return X1 with settings for a few hundred points."""
+    """Return X1, votes alone, with settings for a few hundred points."""
     return X1Classifier(**{**SMALL, **changes})
 
 
@@ -66,7 +67,7 @@ class TestContractWithEveryOption(ClassifierContract):
 
 @pytest.mark.skipif(not NEW_TAGS, reason="before 1.6 scikit-learn's checks know no multi-label-only classifier")
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([X1Classifier(embedding_dim=8, n_jobs=1)])
+@parametrize_with_checks([X1Classifier(embedding_dim=8, n_jobs=1, refine=False)])
 def test_scikit_learns_checks(estimator, check):
     name = getattr(check, "func", check).__name__
     if name not in EXEMPT:

@@ -50,14 +50,14 @@ def resolved(n=1000, d=500, dense=False, **given):
     ],
 )
 def test_automatic_numbers(n, learners, clusters, dim, wanted):
-    found = resolved(n, n_learners=learners, n_clusters=clusters, embedding_dim=dim)
+    found = resolved(n, refine=False, n_learners=learners, n_clusters=clusters, embedding_dim=dim)
     assert tuple(found[name] for name in ("n_learners", "n_clusters", "embedding_dim")) == wanted
     assert partition_counts(n, learners, clusters) == wanted[:2]
 
 
 @pytest.mark.parametrize(("n", "dense", "dim"), [(1000, False, 64), (1000, True, 100), (10**6, True, 100)])
 def test_fewer_dimensions_where_a_reranker_decides(n, dense, dim):
-    options = {"n_learners": 1, "refine": True}
+    options = {"n_learners": 1}
     assert resolved(n, dense=dense, **options)["embedding_dim"] == dim
     assert resolved(n, dense=dense, **options, embedding_dim=7)["embedding_dim"] == 7
 
@@ -94,14 +94,14 @@ def test_the_classifier_takes_that_penalty_and_says_so():
 
 
 def test_votes_alone():
-    found = resolved()
+    found = resolved(refine=False)
     assert (found["svp_max_iter"], found["vote_search"], found["feature_search"]) == (SVP_STEPS, "exact", "all")
     assert found["vote_neighbours"] == found["feature_share"] == "auto", "chosen on held-out points"
 
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_votes_that_only_propose(dense):
-    found = resolved(refine=True, dense=dense)
+    found = resolved(dense=dense)
     assert (found["svp_max_iter"], found["vote_search"]) == (SVP_STEPS_RERANKED, "cells")
     assert found["vote_neighbours"] == NEIGHBOURS_RERANKED
     assert found["feature_share"] == (0.0 if dense else FEATURE_SHARE_RERANKED)
@@ -135,7 +135,7 @@ def test_what_is_given_is_kept_and_nothing_else_left_open(n, dense, refine):
 
 
 def test_the_settings_given_stay_as_they_are():
-    given = X1Settings.from_parameters({"refine": True})
+    given = X1Settings.from_parameters({})
     before = given.to_parameters()
     resolve(given, DataFacts(10, 5, False))
     resolve(given, DataFacts(10**6, 5, True))

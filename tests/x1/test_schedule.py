@@ -15,6 +15,7 @@ from neartag.x1 import schedule
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
 from neartag.x1.settings import SVPSettings
+from refine_helpers import state_bytes
 
 SETTINGS = SVPSettings(dim=50)
 
@@ -88,7 +89,7 @@ def test_what_is_no_size(text):
 def test_training_obeys_the_limit(monkeypatch):
     data = synthetic.make(600, 200, 40, 10, 2)
     settings = {"n_learners": 1, "n_clusters": 4, "embedding_dim": 10, "svp_neighbours": 20, "n_jobs": 2}
-    settings.update(feature_share=0.2, vote_neighbours=20)
+    settings.update(feature_share=0.2, vote_neighbours=20, refine=False)
     with pytest.raises(ParameterError, match="max_memory leaves"):
         X1Classifier(**settings, max_memory="1KB").fit(data.X, data.Y)
     monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
@@ -105,6 +106,18 @@ def test_training_obeys_the_limit(monkeypatch):
     assert "max_memory" not in bound.parameters
     for one, other in zip(free.learners[0].clusters, bound.learners[0].clusters, strict=True):
         assert (one.points == other.points).all(), "the same model, however many clusters at once"
+
+
+def test_a_refined_model_is_the_same_within_a_limit(monkeypatch):
+    data = synthetic.make(400, 200, 40, 10, 2)
+    settings = {"n_learners": 1, "n_clusters": 4, "embedding_dim": 10, "svp_neighbours": 20, "n_jobs": 2}
+    with pytest.raises(ParameterError, match="max_memory leaves"):
+        X1Classifier(**settings, max_memory="1KB").fit(data.X, data.Y)
+    free = X1Classifier(**settings).fit(data.X, data.Y).model_
+    monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
+    bound = X1Classifier(**settings, max_memory="4MB").fit(data.X, data.Y).model_
+    assert free.reranker is not None
+    assert state_bytes(bound) == state_bytes(free)
 
 
 def _run(work):

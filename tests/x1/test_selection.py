@@ -16,7 +16,7 @@ from neartag.x1.settings import X1Settings
 from neartag.x1.training import hold_out
 from x1_helpers import fit_joined
 
-SETTINGS = {"n_clusters": 1, "embedding_dim": 8, "svp_neighbours": 20, "n_jobs": 1}
+SETTINGS = {"n_clusters": 1, "embedding_dim": 8, "svp_neighbours": 20, "n_jobs": 1, "refine": False}
 
 
 def problem(n=1200, **changes):
@@ -49,7 +49,7 @@ def test_every_point_votes_in_the_end(refit):
 
 
 def test_with_a_fixed_vote_nobody_is_held_out():
-    fixed = X1Settings.from_parameters({"feature_share": 0.3, "vote_neighbours": 15})
+    fixed = X1Settings.from_parameters({"refine": False, "feature_share": 0.3, "vote_neighbours": 15})
     assert not len(hold_out(1200, fixed, return_held_out=False))
     assert len(hold_out(1200, fixed, return_held_out=True))
     for name in CHOICES:
@@ -88,7 +88,7 @@ def test_where_features_say_nothing_they_get_no_vote():
     noise = np.random.default_rng(0)
     # One feature a label, and hundreds of random ones that all points share about equally.
     X = csr_matrix(np.hstack([data.Y.toarray() * 0.3, noise.random((1200, 300))]).astype(np.float32))
-    model = X1Classifier(n_clusters=1, embedding_dim=40, l2=0.1, n_jobs=1).fit(X, data.Y).model_
+    model = X1Classifier(n_clusters=1, embedding_dim=40, l2=0.1, n_jobs=1, refine=False).fit(X, data.Y).model_
     assert model.parameters["feature_share"] < 0.2
     assert (model.index is None) == (model.parameters["feature_share"] == 0)
 

@@ -24,7 +24,7 @@ def test_each_parameter_has_a_place_of_its_own():
     for parameter in PARAMETERS:
         if parameter.name in MACHINE:
             continue
-        others = (each for each in (2, 0.25, True, *parameter.choices) if each != parameter.default)
+        others = (each for each in (2, 0.25, True, False, *parameter.choices) if each != parameter.default)
         given = next(each for each in others if _may(parameter, each))
         changed = X1Settings().replace(**{parameter.name: given})
         assert changed.value(parameter.name) == given

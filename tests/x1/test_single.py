@@ -14,6 +14,7 @@ from neartag.x1.classifier import X1Classifier
 
 BASE = {"n_learners": 1, "n_clusters": 1, "embedding_dim": 12, "svp_neighbours": 20, "n_jobs": 1}
 VOTE = {"feature_share": 0.3, "vote_neighbours": 10}
+by_votes_and_refined = pytest.mark.parametrize("refine", [False, True])
 
 
 def problem():
@@ -35,6 +36,7 @@ def assert_same(model, rows, k=4):
         assert (one_labels[0][clear] == labels[row][clear]).all()
 
 
+@by_votes_and_refined
 @pytest.mark.parametrize(
     "changes",
     [
@@ -53,45 +55,50 @@ def assert_same(model, rows, k=4):
         {"vote_neighbours": 2000},
     ],
 )
-def test_a_point_alone_gets_what_it_gets_in_a_batch(changes):
+def test_a_point_alone_gets_what_it_gets_in_a_batch(changes, refine):
     X, Y, rows = problem()
-    model = X1Classifier(**{**BASE, **VOTE, **changes}).fit(X, Y)
+    model = X1Classifier(**{**BASE, **VOTE, **changes, "refine": refine}).fit(X, Y)
     assert_same(model, rows)
 
 
-def test_dense_rows():
+@by_votes_and_refined
+def test_dense_rows(refine):
     X, Y, rows = problem()
-    model = X1Classifier(**BASE, **VOTE).fit(X.toarray(), Y)
+    model = X1Classifier(**BASE, **VOTE, refine=refine).fit(X.toarray(), Y)
     assert_same(model, rows.toarray())
     assert_same(model.model_, rows)
 
 
-def test_more_labels_than_there_are():
+@by_votes_and_refined
+def test_more_labels_than_there_are(refine):
     X, Y, rows = problem()
-    assert_same(X1Classifier(**BASE, **VOTE).fit(X, Y), rows, k=60)
+    assert_same(X1Classifier(**BASE, **VOTE, refine=refine).fit(X, Y), rows, k=60)
 
 
-def test_a_row_that_nobody_knows_gets_the_most_frequent_labels():
+@by_votes_and_refined
+def test_a_row_that_nobody_knows_gets_the_most_frequent_labels(refine):
     X, Y, _ = problem()
     unknown = X.copy().tolil()
     unknown[:, 149] = 0
-    model = X1Classifier(**BASE, **VOTE).fit(csr_matrix(unknown), Y)
+    model = X1Classifier(**BASE, **VOTE, refine=refine).fit(csr_matrix(unknown), Y)
     only = csr_matrix(([1.0], ([0], [149])), shape=(1, 150))
     for row in (only, csr_matrix((1, 150))):
         labels, _ = model.predict_topk(row, 3)
         assert labels[0].tolist() == np.argsort(-model.model_.frequency, kind="stable")[:3].tolist()
 
 
-def test_settings_of_prediction_may_change_between_points():
+@by_votes_and_refined
+def test_settings_of_prediction_may_change_between_points(refine):
     X, Y, rows = problem()
-    model = X1Classifier(**BASE, **VOTE).fit(X, Y)
+    model = X1Classifier(**BASE, **VOTE, refine=refine).fit(X, Y)
     for share in (0.0, 0.9, 0.3):
         assert_same(model.set_params(feature_share=share), rows[:5])
 
 
-def test_several_threads_at_once(tmp_path):
+@by_votes_and_refined
+def test_several_threads_at_once(tmp_path, refine):
     X, Y, rows = problem()
-    store.save(X1Classifier(**BASE, **VOTE).fit(X, Y), tmp_path / "model")
+    store.save(X1Classifier(**BASE, **VOTE, refine=refine).fit(X, Y), tmp_path / "model")
     model = store.load(tmp_path / "model").model
     wanted = [model.predict_topk(rows[row : row + 1], 4)[0].tolist() for row in range(20)]
     fresh = store.load(tmp_path / "model").model  # its caches are made by whoever comes first

@@ -155,6 +155,16 @@ def test_a_missing_part_is_refused(state, part):
         X1Model.from_state(settings, parts)
 
 
+def test_a_model_that_does_not_name_refine_has_votes_alone():
+    data = problem()
+    model = X1Classifier(n_clusters=1, embedding_dim=4, svp_neighbours=10, refine=False).fit(data.X, data.Y).model_
+    settings, parts = model.to_state()
+    del settings["parameters"]["refine"]
+    again = X1Model.from_state(settings, parts)
+    assert again.parameters["refine"] is False
+    assert again.reranker is None
+
+
 def test_parameters_of_an_older_version_get_their_defaults(state):
     settings, parts = copy.deepcopy(state)
     del settings["parameters"]["vote_weight"]

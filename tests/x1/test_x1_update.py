@@ -26,6 +26,7 @@ OPTIONS = {
     "svp_neighbours": 20,
     "vote_neighbours": 10,
     "n_jobs": 1,
+    "refine": False,
 }
 
 

@@ -17,6 +17,7 @@ from neartag.cli.options import AsJson, Quiet
 
 PRESET = "debian"
 FOLDER = "demo-model"
+N_WORDS = 2  # shown of each tag
 SENTENCES = (
     "edit photos and convert raw images from a camera",
     "monitor network traffic by host",
@@ -80,13 +81,14 @@ def show(report: dict[str, Any]) -> None:
             [
                 label["label"],
                 f"{100 * label['score']:.0f}%",
+                ", ".join(f"{each['word']} {each['weight']:+.2f}" for each in label["words"][:N_WORDS]),
                 ", ".join(f"{voter['name']} {100 * voter['share']:.0f}%" for voter in label["voters"]),
             ]
             for label in example["labels"]
         ]
         print()
-        headings = ["tag", "score", "packages that voted for it"]
-        output.show_table(headings, rows, title=f"“{example['text']}”", words=(0, 2))
+        headings = ["tag", "score", "words that counted", "packages that voted for it"]
+        output.show_table(headings, rows, title=f"“{example['text']}”", words=(0, 2, 3))
     print()
     output.show_pairs(
         [(about, command.format(model=report["model"], neartag=_own_name())) for about, command in NEXT_COMMANDS]

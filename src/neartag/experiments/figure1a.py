@@ -61,7 +61,7 @@ class Approximation(Experiment):
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return what the SVDs leave of the labels at each dimension, or what X1 leaves of its graph."""
         parts = load_parts(cell)
-        given = {**self.settings(cell), "n_clusters": clusters_for(parts.X.shape[0])}
+        given = {**methods.VOTES_ALONE, **self.settings(cell), "n_clusters": clusters_for(parts.X.shape[0])}
         settings = X1Settings.from_parameters(given)
         threads = resolve_jobs(work.jobs)
         dims = dimensions(parts.Y.shape[1], QUICK_SHARES if cell.quick else SHARES)

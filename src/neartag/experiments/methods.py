@@ -12,6 +12,7 @@ from neartag.experiments.datasets import Parts
 from neartag.experiments.runner import Work
 from neartag.methods import presets, registry
 from neartag.storage import store
+from neartag.x1.presets import VOTE_PRESETS
 
 CUTS = (1, 3, 5)
 PRECISIONS = tuple(f"P@{k}" for k in CUTS)
@@ -36,6 +37,9 @@ VARIANTS = {
     "fastxml-1": Variant("FastXML-1", "fastxml", {"trees": 1}),
     "lpsr-nb": Variant("LPSR-NB", "lpsr", {"scorer": "naive_bayes"}),
 }
+# Votes alone decide in the paper, so they do in every column of X1 whose settings do not say otherwise: settings that
+# results were kept with name `refine` only where it is on.
+VOTES_ALONE: dict[str, Any] = {"refine": False}
 # What benchmarks/choose_paper.py chose on held-out fifths of the training part for X1 with the paper's settings, where
 # it differs from the preset: presets were chosen together with a vote by the features, and at other dimensions.
 PAPER_CHOICES: dict[str, dict[str, Any]] = {
@@ -62,12 +66,22 @@ def settings_for(variant: str, data: str, *, large: bool = False) -> dict[str, A
 
 
 def preset(variant: str, data: str) -> dict[str, Any]:
-    """Return the settings of a method on a data set: its preset, or the defaults if it has none, and the changes."""
+    """Return the settings of a method on a data set: its preset, or the defaults if it has none, and the changes.
+
+    X1 has the settings that were chosen for votes alone, where there are any.
+    """
     column = find_variant(variant)
+    if column.method == registry.DEFAULT_METHOD and (votes := vote_preset(data)):
+        return {**votes, **column.changes}
     try:
         return {**presets.get(data, column.method), **column.changes}
     except ParameterError:
         return dict(column.changes)
+
+
+def vote_preset(data: str) -> dict[str, Any]:
+    """Return what was chosen for X1's votes alone on a data set; nothing where nothing was."""
+    return dict(VOTE_PRESETS.get(presets.preset_name(data), {}))
 
 
 def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
@@ -87,7 +101,10 @@ def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
 def train(variant: str, settings: dict[str, Any], parts: Parts, seed: int, work: Work) -> tuple[Any, dict[str, float]]:
     """Return a fitted classifier and what its training cost."""
     whole = {**resolve_clusters(settings, parts.X.shape[0]), "random_state": seed, "n_jobs": work.jobs}
-    classifier = registry.get(find_variant(variant).method).estimator_class()(**whole)
+    method = find_variant(variant).method
+    if method == registry.DEFAULT_METHOD:
+        whole = {**VOTES_ALONE, **whole}
+    classifier = registry.get(method).estimator_class()(**whole)
     wall, cpu = time.perf_counter(), time.process_time()
     with work.start(None, "training"):
         classifier.fit(parts.X, parts.Y, progress=work)

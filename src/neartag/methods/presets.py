@@ -74,12 +74,17 @@ def get(name: str, method: str = DEFAULT_METHOD) -> dict[str, Any]:
     if name.endswith(FILE):
         return _read(Path(name), method)
     known = registry.get(method).presets
-    key = _ALIASES.get(name, name)
+    key = preset_name(name)
     if key not in known:
         where = "" if method == DEFAULT_METHOD else f" of {method}"
         there = ", ".join(known) or "none"
         raise ParameterError(f"there is no preset {name!r}{where}; there are {there}, and files that end in {FILE}")
     return dict(known[key])
+
+
+def preset_name(name: str) -> str:
+    """Return the name of the preset for a data set of the registry: mostly the data set's own."""
+    return _ALIASES.get(name, name)
 
 
 def write(path: Path | str, method: str, settings: dict[str, Any], about: dict[str, Any] | None = None) -> None:

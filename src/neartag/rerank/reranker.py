@@ -20,9 +20,9 @@ from neartag.linalg.single_row import SingleRow
 from neartag.rerank import fusion_kernels
 from neartag.rerank.candidates import Candidates, generate
 from neartag.rerank.fusion import Fusion
-from neartag.rerank.fusion_kernels import NO_VOTE
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.rerank.rankers import Rankers
+from neartag.rerank.unranked import score_unranked
 from neartag.search.weights import Voters
 
 
@@ -67,8 +67,7 @@ class Reranker:
         if ranked is not None:
             others = candidates.mask & ~ranked
             if others.any():
-                votes = np.log(candidates.evidence[others][:, :2] + NO_VOTE)
-                out[others] = 1 / (1 + np.exp(-self.vote_fusion.log_odds(votes, threads)))
+                out[others] = score_unranked(candidates, out, others, self.vote_fusion, threads)
         return out
 
     def contributions(self, X: Rows, label: int) -> tuple[np.ndarray, np.ndarray]:

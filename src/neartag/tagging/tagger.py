@@ -45,8 +45,8 @@ class TextTagger:
     classifier : X1Classifier, optional
         What learns; X1Classifier() unless given.
     refine : bool, optional
-        Let rankers decide among the labels that votes bring up. None: as X1Classifier's default. A classifier that is
-        given has this as a setting of its own.
+        Let rankers decide among the labels that votes bring up: X1Classifier's default. False: votes alone decide, as
+        they do with fewer than 200 documents. A classifier that is given has this as a setting of its own.
     calibration : "auto", "isotonic", "platt" or None
         How scores become probabilities; None: not at all.
     keep_texts : bool, default True

@@ -18,7 +18,7 @@ from neartag.linalg.validation import check_training
 from neartag.x1 import parameters
 from neartag.x1.method import METHOD
 from neartag.x1.model import X1Model
-from neartag.x1.resolve import DataFacts, resolve
+from neartag.x1.resolve import MIN_POINTS_TO_RERANK, DataFacts, resolve
 from neartag.x1.schedule import Machine
 from neartag.x1.settings import X1Settings
 from neartag.x1.training import fit_model
@@ -30,7 +30,11 @@ _PREDICTION_PARAMETERS = tuple(each for each in parameters.PARAMETERS if each.na
 
 
 class X1Classifier(LabelClassifier):
-    """Classifier for many labels, by local embeddings that keep label neighbours and a vote of nearest neighbours.
+    """Classifier for many labels: local embeddings find nearest neighbours that vote, and linear rankers decide.
+
+    The embeddings keep label neighbours, as in the paper. Votes and label centroids propose labels, and each label's
+    ranker decides. With `refine=False` the votes decide alone. So they do with fewer than 200 points: some must be held
+    out to weigh votes and rankers. A UserWarning says so.
 
     A parameter that is "auto" is settled when the classifier is fitted; `model_.parameters` has what was used.
 
@@ -93,7 +97,7 @@ class X1Classifier(LabelClassifier):
         vote_sharpness: float = 20.0,
         feature_share: float | str = "auto",
         feature_search: str = "auto",
-        refine: bool = False,
+        refine: bool = True,
         refine_candidates: int | str = "auto",
         refine_cost: float | str = "auto",
         refine_min_weight: float = 0.05,
@@ -170,7 +174,7 @@ class X1Classifier(LabelClassifier):
         --------
         >>> from neartag.data import synthetic
         >>> data = synthetic.make(600, 100, 10, 10, 2)
-        >>> classifier = X1Classifier(refine=True).fit(data.X, data.Y, held_out=True)
+        >>> classifier = X1Classifier().fit(data.X, data.Y, held_out=True)
         >>> classifier.held_out_.labels.shape  # of 150 points the 20 best labels
         (150, 20)
         """
@@ -219,7 +223,7 @@ MIN_VOTERS = 10
 def _warn_of_oddities(n: int, asked: X1Settings, settings: X1Settings, Y: csr_matrix) -> None:
     if asked.rerank.enabled and not settings.rerank.enabled:
         warnings.warn(
-            f"{n} points are too few to refine, of which some must be held out: votes alone decide",
+            f"{n} points are too few to refine, for which {MIN_POINTS_TO_RERANK} are needed: votes alone decide",
             UserWarning,
             stacklevel=3,
         )

@@ -9,8 +9,9 @@ then regressors V
     min over Z (n, L̂) of ‖P_Ω(Y·Yᵀ) − P_Ω(Z·Zᵀ)‖²
     min over V (d, L̂) of ‖Z − X·V‖² + λ‖V‖² + μ‖X·V‖₁
 
-A label's score is its share of the votes of the training points nearest to x·V, and with a share of its own of those
-nearest to x.
+A label's share of the votes is that of the training points nearest to x·V, and with a share of its own of those nearest
+to x. Votes and label centroids then propose labels, and a linear ranker of each label decides (`refine`, not in the
+paper). With `refine=False` the share of the votes is the score.
 
 Cost: a step of SVP takes n·L̂² + |Ω|·L̂ steps, the regression one factor of the smaller of d × d and n × n, or
 conjugate gradients. Predicting a point takes d̄·L̂ for x·V, n·L̂ for the neighbours in its cluster and k·L̄ for the vote.
@@ -27,7 +28,7 @@ from neartag.x1.presets import PRESETS
 METHOD = Method(
     name="x1",
     title="X1 (SLEEC)",
-    summary="local embeddings that keep each label vector's nearest neighbours, and a vote of nearest neighbours",
+    summary="local embeddings that keep each label vector's nearest neighbours; these vote, and rankers decide",
     reference="Bhatia, Jain, Kar, Varma, Jain 2015",
     description=__doc__,
     estimator="neartag.x1.classifier:X1Classifier",

@@ -138,8 +138,9 @@ PARAMETERS = (
     Parameter(
         "refine",
         bool,
-        False,
-        "let linear rankers decide among the labels that votes and label centroids propose (the paper: no)",
+        True,
+        "let linear rankers decide among the labels that votes and label centroids propose. With fewer than 200 "
+        "points, and in the paper, votes alone decide",
     ),
     Parameter(
         "refine_candidates",

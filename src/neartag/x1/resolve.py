@@ -32,6 +32,8 @@ NEIGHBOURS_RERANKED, FEATURE_SHARE_RERANKED = 40, 0.3
 # Points held out: this share of them, at most so many; from fewer than so few nothing can be told. Where a reranker is
 # learned from them, so many are enough, up to a quarter of the points.
 HELD_OUT_SHARE, MAX_HELD_OUT, MIN_HELD_OUT, HELD_OUT_TO_RERANK = 0.1, 2000, 50, 300
+MAX_SHARE_TO_RERANK = 1 / 4
+MIN_POINTS_TO_RERANK = round(MIN_HELD_OUT / MAX_SHARE_TO_RERANK)
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,10 @@ def partition_counts(n: int, learners: int | str, clusters: int | str) -> tuple[
 
 def held_out_count(n: int, *, to_rerank: bool = False) -> int:
     """Return how many of n points are held out; 0 where they would be too few to tell anything."""
-    count = min(MAX_HELD_OUT, max(int(HELD_OUT_SHARE * n), min(HELD_OUT_TO_RERANK, n // 4) if to_rerank else 0))
+    count = min(
+        MAX_HELD_OUT,
+        max(int(HELD_OUT_SHARE * n), min(HELD_OUT_TO_RERANK, int(MAX_SHARE_TO_RERANK * n)) if to_rerank else 0),
+    )
     return count if count >= MIN_HELD_OUT else 0
 
 

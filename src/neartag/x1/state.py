@@ -102,7 +102,8 @@ def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Setting
 
     Raises ValueError unless every array has its type and shape, and every number stays inside what it points into.
     """
-    given = X1Settings.from_parameters(settings["parameters"])
+    # Models that do not name it were written before there were rankers.
+    given = X1Settings.from_parameters({"refine": False, **settings["parameters"]})
     for name in ("vote_neighbours", "feature_share"):
         require(not isinstance(given.value(name), str), f"{name} was not settled in training")
     n_features, n_labels, n_learners = (read_count(settings, name) for name in ("n_features", "n_labels", "n_learners"))

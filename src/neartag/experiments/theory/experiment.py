@@ -172,7 +172,7 @@ class _Matrix(NamedTuple):
         """Return X1's matrix of some points; with a penalty, the minimiser of eq. 3, by descent from there."""
         n = drawn.Y.shape[0]
         neighbours = max(1, round(settings["neighbour_share"] * n))
-        given = X1Settings.from_parameters({**settings["x1"], "svp_neighbours": neighbours})
+        given = X1Settings.from_parameters({**methods.VOTES_ALONE, **settings["x1"], "svp_neighbours": neighbours})
         x1 = resolve(given, DataFacts.of(drawn.X))
         cluster = train_cluster(drawn.X, drawn.Y, np.arange(n), x1, seed, threads)
         matrix = cls(cluster.weights, cluster.features)
