@@ -42,9 +42,10 @@ class LabelCentroids:
     ) -> LabelCentroids:
         """Return the centroids of unit rows (n, d) by their labels (n, L)."""
         labels = Y.shape[1]
-        if entries_kept is None:
-            entries_kept = ENTRIES_KEPT if labels <= MANY_LABELS else ENTRIES_KEPT_OF_MANY
         turned = csr_matrix(Y.T.tocsr())  # (L, n)
+        if entries_kept is None:
+            used = np.count_nonzero(np.diff(turned.indptr))
+            entries_kept = ENTRIES_KEPT if used <= MANY_LABELS else ENTRIES_KEPT_OF_MANY
         blocks, lengths = [], np.zeros(labels, np.float32)
         for first in range(0, labels, labels_at_once):
             sums = csr_matrix(turned[first : first + labels_at_once] @ X)  # (block, d)
