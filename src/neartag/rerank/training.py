@@ -106,12 +106,14 @@ def fit_reranker(
     options: RerankOptions,
     threads: int,
     report: Callable[[int], None] = lambda steps: None,
-) -> FittedReranker:
+    is_worth_it: Callable[[np.ndarray, np.ndarray], bool] | None = None,
+) -> FittedReranker | None:
     """Return what reranks the votes on unit rows X (n, d) with labels Y (n, L), and what was chosen for it.
 
     The rankers are trained without the held-out points. The fusion is fitted to these, and the cost is chosen by how
     well it fits. On a small data set the rankers are then trained again on all points. `report` is called after each
-    step.
+    step. `is_worth_it` is asked, before that, with the answers for the held-out points: candidates and probabilities
+    (m, room). Where it says no there is no reranker.
     """
     size = candidates_per_source(Y) if options.size is None else int(min(options.size, Y.shape[1]))
     # Held-out points may not be used yet, not even as neighbours of the others: their labels would be wrong candidates
@@ -129,6 +131,10 @@ def fit_reranker(
     features, correct, fitted = trial.fusion_features(ranked, threads), trial.correct, trial.fitted
     fusion = Fusion.fit(features[fitted], correct[fitted], threads)
     report(1)
+    labels = trial.candidates.labels
+    held_out = HeldOutCandidates(labels, features, correct, fitted)
+    if is_worth_it is not None and not is_worth_it(*held_out.answers(fusion, threads)):
+        return None
     vote_fusion = _fit_vote_fusion(features, correct, fitted, threads)
     right = features[correct]
     default_similarity, default_behind = (
@@ -139,10 +145,8 @@ def fit_reranker(
         final = _prepare(X, Y, neighbours, size, options.seed, threads)
         ranked = final.fit_rankers(cost, options.min_weight, threads)
     report(1)
-    labels = trial.candidates.labels
     ranked = ranked.choose_layout(trial.rows, labels)
     reranker = Reranker(size, final.centroids, ranked, fusion, vote_fusion, default_similarity, default_behind)
-    held_out = HeldOutCandidates(labels, features, correct, fitted)
     return FittedReranker(reranker, size, float(cost), is_nearby, held_out)
 
 
