@@ -29,7 +29,8 @@ def first_not_below(numbers, start, stop, wanted):
 def row_times_dense(rows, i, weights, out):
     """out = rows[i] @ weights for one row in CSR, summed entry by entry: to the last bit as `sparse_times_sparse`."""
     indptr, indices, data = rows
-    out[:] = 0.0
+    for j in range(out.shape[0]):
+        out[j] = 0.0
     width, position, end = out.shape[0], indptr[i], indptr[i + 1]
     # Four entries at a time: `out` is then read and written a quarter as often.
     while position + 4 <= end:

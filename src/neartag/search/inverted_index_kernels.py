@@ -10,6 +10,7 @@ import numpy as np
 
 from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, FLOAT, ID, IDS, POINTER, VALUES, kernel, read
+from neartag.linalg.sort_kernels import sort_numbers
 from neartag.search.topk_kernels import SCAN_WIDTH, insert, largest
 
 ROW = types.Tuple((IDS, VALUES))  # the features of one row, and their values
@@ -47,15 +48,18 @@ def _first_look(point, pointer, prune, rescoring):
         square += data[p] * data[p]
     if prune <= 0.0 or work <= 2 * rescoring or square <= 0.0:
         return work, np.float32(-1.0)
-    worth = np.empty(len(indices), np.float32)
+    worth, order = np.empty(len(indices), np.float32), np.empty(len(indices), np.int64)
+    bits = worth.view(np.int32)
     for p in range(len(indices)):
         worth[p] = _value_per_entry(data[p], pointer[indices[p] + 1] - pointer[indices[p]])
+        order[p] = (np.int64(bits[p]) << 32) | p  # no worth is below zero: bits and numbers have the same order
+    sort_numbers(order, len(order))
     room, least = prune * prune * square, np.float32(-1.0)
-    order = np.argsort(worth)
     for place in range(len(order)):
-        room -= data[order[place]] * data[order[place]]
+        p = order[place] & 0x7FFFFFFF
+        room -= data[p] * data[p]
         if room < 0.0:
-            least = worth[order[place]]
+            least = worth[p]
             break
     left = _count_entries(indices, data, pointer, least)
     if least < 0.0 or 2 * (left + rescoring) > work:
@@ -193,8 +197,8 @@ def sparse_top(queries, postings, rows, prune, rescored, scratch, out_ids, out_v
             filled = _top_of_touched(point, postings, least, score, touched, ids, values)
         if pruned:
             filled = _score_in_full(point, shortlist[:filled], rows, query, out_ids[i], out_values[i])
-        out_ids[i, filled:] = -1
-        out_values[i, filled:] = -np.inf
+        for slot in range(filled, out_ids.shape[1]):
+            out_ids[i, slot], out_values[i, slot] = -1, -np.inf
 
 
 @kernel(types.void(CSR, CSR, COUNT, FLOAT[::1], ID[::1], POINTER))
