@@ -210,6 +210,10 @@ def test_a_table_with_other_names(tmp_path):
         (["--stop-words", "nowhere.txt"], "--stop-words nowhere.txt"),
         (["--text-field", "body"], "'body'"),
         (["--format", "docx"], "kind='docx'"),
+        (["--features", "letters"], "features='letters': must be auto, words, "),
+        (["--features", "auto", "--min-df", "2"], "--features auto chooses --min-df by itself"),
+        (["--features", "words", "--encoder", "vectors"], "--features is for texts"),
+        (["--language", "klingon"], "language='klingon': must be one of ar (arabic), "),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(folder, tmp_path, options, words):
@@ -227,6 +231,55 @@ def test_hashed_words_and_no_texts_kept(folder, tmp_path):
     everything = b"".join(path.read_bytes() for path in (tmp_path / "model").iterdir())
     assert b"racing bicycle" not in everything
     assert json.loads(run("inspect", tmp_path / "model", "--json").stdout)["calibration"] is None
+
+
+def test_the_choice_of_features_is_told(folder, tmp_path):
+    fast = ["--embedding-dim", "10", "--n-jobs", "1", "--overwrite"]
+    done = run("train", folder / "docs.jsonl", tmp_path / "model", *fast, "--json")
+    (said,) = [line for line in done.stderr.splitlines() if line.startswith("features: ")]
+    assert "held-out documents" in said
+    choice = json.loads(done.stdout)["feature_choice"]
+    assert said == f"features: {choice['message']}"
+    assert choice["gain"] == pytest.approx(choice["scores"][choice["kind"]] - choice["scores"]["words"])
+    report = json.loads(run("inspect", tmp_path / "model", "--json").stdout)
+    assert report["feature_choice"] == choice
+    assert choice["message"].split(";")[0] in run("inspect", tmp_path / "model").stdout
+    done = run("train", folder / "docs.jsonl", tmp_path / "model", *fast, "--quiet")
+    assert "features: " not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--word-pairs"],
+        ["--char-ngrams", "3-4"],
+        ["--min-df", "1"],
+        ["--max-df", "0.9"],
+        ["--hashing", "512"],
+        ["--features", "words"],
+        ["--encoder", "tfidf"],
+    ],
+)
+def test_what_is_set_is_not_chosen(folder, tmp_path, options):
+    fast = ["--embedding-dim", "10", "--n-jobs", "1"]
+    done = run("train", folder / "docs.jsonl", tmp_path / "model", *fast, *options, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "feature_choice" not in json.loads(done.stdout)
+    assert "features: " not in done.stderr
+    assert json.loads(run("inspect", tmp_path / "model", "--json").stdout)["feature_choice"] is None
+
+
+def test_the_language_of_the_texts(folder, tmp_path):
+    pytest.importorskip("snowballstemmer")
+    pytest.importorskip("stopwordsiso")
+    fast = ["--embedding-dim", "10", "--n-jobs", "1", "--features", "words"]
+    done = run("train", folder / "docs.jsonl", tmp_path / "model", *fast, "--language", "English")
+    assert done.exit_code == 0, done.stderr
+    reasons = json.loads(run("explain", tmp_path / "model", "the gear of bicycles", "--json").stdout)["labels"]
+    words = {word["word"] for reason in reasons for voter in reason["voters"] for word in voter["words"]}
+    assert {"bicycles", "gear"} == words
+    assert "English" in run("inspect", tmp_path / "model").stdout
+    assert json.loads(run("inspect", tmp_path / "model", "--json").stdout)["language"] == "en"
 
 
 def test_inspect_tells_of_drift_and_scores(folder):

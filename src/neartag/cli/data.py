@@ -39,11 +39,13 @@ def load_training(
     encoder: Any = None,
     *,
     keep_texts: bool = False,
+    n_jobs: int | None = -1,
+    progress: Any = False,
 ) -> Training:
     """Return the points to train on; of a data set, its train part.
 
-    The encoder (None: the default one for these documents) is fitted to documents. Rows that would take a good part of
-    `memory`, in bytes (None: of the computer's), are mapped from files.
+    The encoder (None: the default one for these documents; AutoFeatures: one that a trial chooses) is fitted to
+    documents. Rows that would take a good part of `memory`, in bytes (None: of the computer's), are mapped from files.
     """
     from neartag.data import mapped
     from neartag.data.dataset import Dataset
@@ -53,11 +55,11 @@ def load_training(
         if isinstance(points, Dataset):
             return Training(points)
         from neartag.encoders.registry import DEFAULTS, ENCODERS
-        from neartag.tagging.corpus import build_corpus
+        from neartag.tagging.feature_choice import fit_corpus
 
         if encoder is None:
             encoder = ENCODERS.get(DEFAULTS[(reading or Reading()).part])()
-        corpus = build_corpus(points, encoder, keep_texts=keep_texts)
+        corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, n_jobs=n_jobs, progress=progress)
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
     return Training(rows, encoder, corpus.texts)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from neartag.core.errors import DataError, ParameterError
 
+TFIDF = "tfidf"  # the encoder whose features have kinds
+
 
 @dataclass(frozen=True)
 class EncoderOptions:
@@ -18,20 +20,37 @@ class EncoderOptions:
     """
 
     name: str | None = None
+    features: str | None = None
     word_pairs: bool | None = None
     char_ngrams: str | None = None
     min_df: str | None = None
     max_df: str | None = None
     hashing: int | None = None
     stop_words: str | None = None
+    language: str | None = None
 
     def make_encoder(self, part: str) -> Any:
-        """Return the encoder chosen, or the default one for documents that bring this part, "text" or "vector"."""
+        """Return the encoder chosen, or the default one for documents that bring this part, "text" or "vector".
+
+        AutoFeatures, where the default one is an encoder of texts, and nothing is set that a trial would choose.
+        """
+        from neartag.encoders.feature_kinds import AUTO, CHOSEN_PARAMETERS, AutoFeatures, kind_parameters
         from neartag.encoders.registry import DEFAULTS, ENCODERS
 
-        encoder = ENCODERS.get(self.name or DEFAULTS[part])
-        known = inspect.signature(encoder).parameters
         parameters = self._read_parameters()
+        name = self.name or DEFAULTS[part]
+        if name == TFIDF:
+            chosen = CHOSEN_PARAMETERS & parameters.keys()
+            if self.features == AUTO and chosen:
+                raise ParameterError(f"--features auto chooses {_flag(min(chosen))} by itself: leave one of them out")
+            if self.features == AUTO or (self.features is None and self.name is None and not chosen):
+                return AutoFeatures(parameters)
+            if self.features is not None:
+                parameters = {**kind_parameters(self.features), **parameters}
+        elif self.features is not None:
+            raise ParameterError(f"--features is for texts and the encoder {TFIDF!r}, not {name!r}: leave it out")
+        encoder = ENCODERS.get(name)
+        known = inspect.signature(encoder).parameters
         for parameter in parameters.keys() - known.keys():
             if self.name is not None:
                 raise ParameterError(f"{_flag(parameter)} is no option of the encoder {self.name!r}: leave it out")
@@ -40,6 +59,8 @@ class EncoderOptions:
 
     def _read_parameters(self) -> dict[str, Any]:
         """Return the parameters given, as encoders take them; ParameterError names the option that cannot be used."""
+        from neartag.encoders.languages import language_code
+
         read: dict[str, Any] = {}
         if self.word_pairs:
             read["word_pairs"] = True
@@ -53,6 +74,8 @@ class EncoderOptions:
             read["hashing"] = self.hashing
         if self.stop_words is not None:
             read["stop_words"] = _read_words(self.stop_words)
+        if self.language is not None:
+            read["language"] = language_code(self.language)
         return read
 
 

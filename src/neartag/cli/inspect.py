@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from neartag.cli import inspect_report, output
 from neartag.cli.options import AsJson, Model, Quiet
 from neartag.core.method import resolve
+from neartag.encoders.feature_kinds import FeatureChoice
+from neartag.encoders.languages import LANGUAGES
 from neartag.methods import registry
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "features": int(model.n_features),
         "labels": int(model.n_labels),
         "trained_on_texts": stored.features is not None and stored.features.accepts == "text",
+        **_describe_features(stored.features),
         "label_names": stored.label_names is not None,
         "point_names": stored.point_names is not None,
         "parameters": model.parameters,
@@ -54,6 +57,14 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "files": stored.info["files"],
         "bytes": stored.info["bytes"],
     }
+
+
+def _describe_features(features: Any) -> dict[str, Any]:
+    """Return how the features of texts were chosen, if neartag chose them, and their language, if they have one."""
+    choice, language = getattr(features, "choice_", None), getattr(features, "language", None)
+    chosen = choice.describe() if isinstance(choice, FeatureChoice) else None
+    known = language if language in LANGUAGES else None
+    return {"feature_choice": chosen, "language": known} if features is not None else {}
 
 
 def _describe_changes(stored: StoredModel) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from neartag.cli import output
 from neartag.cli.options import in_words
+from neartag.encoders.languages import LANGUAGES
 from neartag.methods import registry
 
 
@@ -21,6 +22,7 @@ def show(model: str, report: dict[str, Any]) -> None:
                 f"{report['points']:,} points, {report['features']:,} features, {report['labels']:,} labels",
             ),
             ("takes texts", yes[report["trained_on_texts"]]),
+            *_features(report),
             ("names", f"of labels: {yes[report['label_names']]}, of points: {yes[report['point_names']]}"),
         ]
     )
@@ -47,6 +49,13 @@ def show(model: str, report: dict[str, Any]) -> None:
     print()
     rows = [[name, output.human_bytes(size)] for name, size in report["files"].items()]
     output.show_table(["file", "size"], [*rows, ["all", output.human_bytes(report["bytes"])]])
+
+
+def _features(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what there is to say about the features of texts."""
+    choice, language = report.get("feature_choice"), report.get("language")
+    chosen = [] if choice is None else [("features", choice["message"])]
+    return [*chosen, *([] if language is None else [("language", LANGUAGES[language].capitalize())])]
 
 
 def _show_refinement(refinement: dict[str, Any] | None, labels: int) -> None:

@@ -44,6 +44,15 @@ def train(
             "[default: tfidf; vectors for documents with vectors]",
         ),
     ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What is counted in texts: words, pairs (words and word pairs), characters (words and runs of "
+            "characters) or all; auto tries them on a part of the documents.  [default: auto, unless --word-pairs, "
+            "--char-ngrams, --min-df, --max-df or --hashing is given]",
+        ),
+    ] = None,
     word_pairs: Annotated[bool, typer.Option("--word-pairs", help="Also count pairs of adjacent words.")] = False,
     char_ngrams: Annotated[
         str | None, typer.Option("--char-ngrams", metavar="FROM-TO", help="Also count runs of characters, such as 3-5.")
@@ -66,6 +75,14 @@ def train(
     ] = None,
     stop_words: Annotated[
         str | None, typer.Option("--stop-words", metavar="FILE", help="Words to leave out, one on each line.")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Language of the texts, such as fi or Finnish: leaves out its frequent stop words, and counts words "
+            "by their stems.",
+        ),
     ] = None,
     calibration: Annotated[
         str, typer.Option(metavar="KIND", help="How votes become probabilities: auto, isotonic, platt or none.")
@@ -100,7 +117,7 @@ def train(
     from neartag.tagging.corpus import Corpus
     from neartag.tagging.fitting import fit_bundle
 
-    options = EncoderOptions(encoder, word_pairs, char_ngrams, min_df, max_df, hashing, stop_words)
+    options = EncoderOptions(encoder, features, word_pairs, char_ngrams, min_df, max_df, hashing, stop_words, language)
     to_fit = options.make_encoder(reading.part)
     classifier = chosen.estimator_class()(**settings)
     resolve_jobs(classifier.n_jobs)
@@ -108,11 +125,19 @@ def train(
     with progress.start(None, f"reading {data}"):
         memory = settings.get("max_memory")
         room = None if memory is None else parse_bytes(memory)
-        dataset, fitted, texts = load_training(data, room, reading, to_fit, keep_texts=chosen.explains and keep_texts)
-    if encoder is not None and fitted is None:
-        raise ParameterError(f"--encoder {encoder}: {data} holds rows of features, which need no encoder")
+        keep = chosen.explains and keep_texts
+        dataset, fitted, texts = load_training(
+            data, room, reading, to_fit, keep_texts=keep, n_jobs=classifier.n_jobs, progress=progress
+        )
+    if fitted is None:
+        for option, value in (("encoder", encoder), ("features", features), ("language", language)):
+            if value is not None:
+                raise ParameterError(f"--{option} {value}: {data} holds rows of features, which need no encoder")
+    choice = getattr(fitted, "choice_", None)
     if not quiet:
         reading.warn_skipped()
+    if choice is not None:
+        output.message(f"features: {choice.message}", quiet=quiet)
     usage = Usage()
     with progress.start(None, f"training {chosen.title}"):
         if chosen.unit_rows:
@@ -133,6 +158,7 @@ def train(
             "labels": dataset.n_labels,
             **cost,
             "peak_rss_bytes": usage.measure()["peak_rss_bytes"],  # again: saving may have needed more than training
+            **({} if choice is None else {"feature_choice": choice.describe()}),
             **reading.skipped,
             "mapped_bytes": count_mapped_bytes(dataset),
             "model_bytes": disk_bytes(Path(model)),

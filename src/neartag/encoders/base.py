@@ -23,8 +23,9 @@ class Encoder(Protocol):
     The constructor only stores parameters; `fit` checks them. Rows (n, n_features) are a float32 array or CSR matrix.
 
     An encoder of texts may also have `terms_of(text)`, a list of (term, column) with column -1 for an unknown term:
-    explanations then name the terms. And `spans(text)`, a list of (start, end, word, column): the server's page then
-    marks the words in the text.
+    explanations then name the terms. Where terms are not whole words, `word_parts(text)` may say which words of the
+    text hold them: a list of (word, column, part), in which the parts of a column add up to 1. And `spans(text)`, a
+    list of (start, end, word, column): the server's page then marks the words in the text.
     """
 
     kind: ClassVar[str]  # its name: for `neartag train --encoder`, for the entry point, and in model.json

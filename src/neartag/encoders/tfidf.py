@@ -9,12 +9,15 @@ from __future__ import annotations
 import copy
 from array import array
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError, ModelError, NeartagError
+from neartag.encoders.feature_kinds import FeatureChoice
+from neartag.encoders.languages import Stemmer, frequent_stop_words, language_code
 from neartag.encoders.term_counts import TermCounts, count_terms, document_frequency, renumber_columns
 from neartag.encoders.terms import (
     CHARACTER_MARK,
@@ -29,13 +32,14 @@ from neartag.encoders.terms import (
     spans_of,
     words_of,
 )
-from neartag.encoders.tfidf_parameters import all_words, as_count, as_python_number, check_parameters
+from neartag.encoders.tfidf_parameters import all_words, as_count, check_parameters
+from neartag.encoders.tfidf_state import check_learned, read_choice, read_parameters, to_settings
+from neartag.encoders.word_parts import WordPart, word_parts
 from neartag.linalg import csr
 
 __all__ = ["CHARACTER_MARK", "ENCODER", "Text", "TfidfFeatures"]
 
-SETTINGS = ("word_pairs", "sublinear", "min_df", "max_df", "stop_words", "char_ngrams")
-MAX_IDF = 100.0  # far above 1 + log of any number of texts
+N_TEXTS_FOR_STOP_WORDS = 5000  # the first so many texts tell which stop words of a language are frequent
 
 
 class TfidfFeatures:
@@ -60,6 +64,9 @@ class TfidfFeatures:
         Give each term one of this many columns by its hash, and keep no vocabulary, which may grow without end. Of m
         terms in b columns, about m²/2b pairs share a column: they are one feature with one idf. 2¹⁸ to 2²² columns are
         enough for most texts. `min_df` and `max_df` then count columns; one that is left out has no entry in any row.
+    language : str, optional
+        A language such as "fi" or "Finnish": its stop words are left out where they are frequent, and words are counted
+        by their stems. It needs `pip install "neartag[languages]"`.
 
     Attributes
     ----------
@@ -67,6 +74,10 @@ class TfidfFeatures:
         The terms, sorted; None with hashing.
     idf_ : ndarray of float64, (n_features,)
         The weight of each feature; 0 for a column of hashing that is not used.
+    language_stop_words_ : list of str
+        The stop words of the language that were left out, sorted.
+    choice_ : FeatureChoice, or None
+        What a trial told, where neartag chose the features by itself.
 
     Examples
     --------
@@ -94,6 +105,7 @@ class TfidfFeatures:
         stop_words: Collection[str] | None = None,
         char_ngrams: tuple[int, int] | None = None,
         hashing: int | None = None,
+        language: str | None = None,
     ) -> None:
         self.word_pairs = word_pairs
         self.sublinear = sublinear
@@ -102,6 +114,7 @@ class TfidfFeatures:
         self.stop_words = stop_words
         self.char_ngrams = char_ngrams
         self.hashing = hashing
+        self.language = language
 
     @property
     def n_features(self) -> int:
@@ -123,6 +136,8 @@ class TfidfFeatures:
             A parameter cannot be used.
         DataError
             No term is left, or a text is no text.
+        NeartagError
+            The packages for a language are not installed.
         """
         self._learn(texts)
         return self
@@ -172,58 +187,70 @@ class TfidfFeatures:
         if not isinstance(text, str):
             raise DataError(f"the text is {text!r:.60}: only words of a string have a place in it")
         spans = spans_of(text)
-        columns = self._columns.of_words([word for _, _, word in spans])
+        words = [word for _, _, word in spans]
+        columns = self._columns.of_words(words if self._stemmer is None else self._stemmer(words))
         return [
             (start, end, word, UNKNOWN if word in self._left_out else column)
             for (start, end, word), column in zip(spans, columns, strict=True)
         ]
 
+    def word_parts(self, text: Text) -> list[WordPart]:
+        """Return which words of a text hold each of its columns: (word, column, part).
+
+        The parts of a column add up to 1. Words stand as they are written, in lower case.
+        """
+        self._check_fitted()
+        written = self._kept_words(text)
+        counted = written if self._stemmer is None else self._stemmer(written)
+        return word_parts(written, counted, self._columns, self.word_pairs, self.char_ngrams)
+
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what `from_state` needs: settings that JSON can hold, and arrays by name."""
         self._check_fitted()
-        settings = {
-            "word_pairs": bool(self.word_pairs),
-            "sublinear": bool(self.sublinear),
-            "min_df": as_python_number(self.min_df),
-            "max_df": as_python_number(self.max_df),
-            "stop_words": None if self.stop_words is None else sorted(self.stop_words),
-            "char_ngrams": None if self.char_ngrams is None else [int(bound) for bound in self.char_ngrams],
-            "hashing": None if self.hashing is None else int(self.hashing),
-            "feature_names": self.feature_names_,
-        }
-        return settings, {"idf": self.idf_}
+        return to_settings(self), {"idf": self.idf_}
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], arrays: dict[str, np.ndarray]) -> TfidfFeatures:
         """Return the fitted features of a state that `to_state` returned; ModelError where it cannot be one."""
         try:
-            # States written before there was hashing do not have it.
-            features = cls(**{name: settings[name] for name in SETTINGS}, hashing=settings.get("hashing"))
+            features = cls(**read_parameters(settings))
             features._prepare()
+            features._leave_out(settings["language_stop_words"] if features.language is not None else [])
+            features.choice_ = read_choice(settings)
             names, idf = settings["feature_names"], np.asarray(arrays["idf"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"the text features' state cannot be read: {error!r}") from error
-        hashed = features.hashing is not None
-        if not (names is None if hashed else isinstance(names, list) and all_words(names)):
-            raise ModelError(f"the text features' state has names {names!r:.60}: must be a list, or null with hashing")
-        count = features.hashing if features.hashing is not None else len(names)
-        if idf.shape != (count,) or idf.dtype.kind != "f":
-            raise ModelError(f"the text features' state has {count} columns but {idf.dtype} idf of shape {idf.shape}")
-        if not np.all((idf >= 1) & (idf <= MAX_IDF) | (idf == 0) & hashed):
-            raise ModelError("the text features' state has idf that no texts can give")
-        if not hashed and len(set(names)) < count:
-            raise ModelError("the text features' state has a name twice")
+        check_learned(features.hashing, names, idf)
         features._set_learned(names, np.asarray(idf, dtype=np.float64))
         return features
 
     def _prepare(self) -> None:
         """Check the parameters, which the constructor only stored."""
         check_parameters(self)
-        self._left_out = frozenset(word.lower() for word in self.stop_words or ())
+        self._stemmer = None if self.language is None else Stemmer(language_code(self.language))
+        self.choice_: FeatureChoice | None = None
+        self._leave_out([])
+
+    def _leave_out(self, language_stop_words: list[str]) -> None:
+        """Set the words that are left out: those given, and these of the language."""
+        if not isinstance(language_stop_words, list) or not all_words(language_stop_words):
+            raise ValueError(f"language_stop_words is {language_stop_words!r:.60}: must be a list of words")
+        self.language_stop_words_ = language_stop_words
+        self._left_out = frozenset(word.lower() for word in [*(self.stop_words or ()), *language_stop_words])
+
+    def _find_stop_words(self, texts: Iterable[Text]) -> Iterable[Text]:
+        """Set the language's stop words that are frequent in the first texts; return all the texts."""
+        if self._stemmer is None or isinstance(texts, str):
+            return texts
+        rest = iter(texts)
+        first = list(islice(rest, N_TEXTS_FOR_STOP_WORDS))
+        self._leave_out(frequent_stop_words(self._stemmer.code, first))
+        return chain(first, rest)
 
     def _learn(self, texts: Iterable[Text]) -> list[TermCounts]:
         """Set the learned state; return the counts of the kept features."""
         self._prepare()
+        texts = self._find_stop_words(texts)
         columns: TermColumns
         if self.hashing is None:
             columns = growing = GrowingVocabulary(self.char_ngrams)
@@ -286,6 +313,12 @@ class TfidfFeatures:
             occurrences.frombytes(columns.of_ngrams(words))
 
     def _words(self, text: Text, number: int = 0) -> list[str]:
+        """Return the words that are counted, by their stems where there is a language."""
+        words = self._kept_words(text, number)
+        return words if self._stemmer is None else self._stemmer(words)
+
+    def _kept_words(self, text: Text, number: int = 0) -> list[str]:
+        """Return the words as they are written, without stop words."""
         words = words_of(text, number)
         return [word for word in words if word not in self._left_out] if self._left_out else words
 

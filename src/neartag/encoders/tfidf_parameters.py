@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from neartag.core.errors import ParameterError
+from neartag.encoders.languages import language_code
 from neartag.encoders.term_counts import MAX_COLUMNS
 
 INTEGER_TYPES = (int, np.integer)
@@ -33,6 +34,8 @@ def check_parameters(features: Any) -> None:
     hashing = features.hashing
     if hashing is not None and not (_is_whole(hashing) and 1 <= hashing <= MAX_COLUMNS):
         raise ParameterError(f"hashing={hashing!r}: must be a whole number from 1 to {MAX_COLUMNS}, or None")
+    if features.language is not None:
+        language_code(features.language)
 
 
 def all_words(items: Iterable[object]) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any
 
-from scipy.sparse import csr_matrix
-
 from neartag.serve.errors import Refusal
 from neartag.tagging.explain import has_voters, is_refined
+from neartag.tagging.explained_words import known_words, names_words, words_in_document
 from neartag.tagging.tagger import TextTagger
 
 MAX_WORDS = 20  # of each voter and of each ranker, the weightiest
@@ -18,12 +17,14 @@ MAX_TEXT_CHARACTERS = 4000  # of a voter's text that are shown
 def explain_text(tagger: TextTagger, text: str, k: int, voters: int) -> dict[str, Any]:
     """Return the k best labels of a text with their voters and words, and the text's words that the model knows."""
     check_votes(tagger)
+    features = tagger.stored.features
+    X = features.transform([text]) if hasattr(features, "spans") and names_words(features) else None  # (1, d)
     described: dict[str, dict[str, Any]] = {}  # voters by id: one of several labels is described once
     labels = []
     for reason in tagger.explain(text, k, voters, MAX_WORDS):
         for voter in reason.voters:
             if voter.id not in described:
-                described[voter.id] = _describe_voter(tagger, voter)
+                described[voter.id] = _describe_voter(features, X, voter)
         labels.append(
             {
                 "label": reason.label,
@@ -34,7 +35,8 @@ def explain_text(tagger: TextTagger, text: str, k: int, voters: int) -> dict[str
                 "found": reason.found,
             }
         )
-    return {"labels": labels, "spans": _known_words(tagger, text), "refined": is_refined(tagger.stored.model)}
+    known = [] if X is None else spans(features, text, known_words(features, X, text))
+    return {"labels": labels, "spans": known, "refined": is_refined(tagger.stored.model)}
 
 
 def check_votes(tagger: TextTagger) -> None:
@@ -63,28 +65,18 @@ def utf16(text: str) -> Any:
     return lambda place: place + bisect_left(large, place)
 
 
-def _describe_voter(tagger: TextTagger, voter: Any) -> dict[str, Any]:
+def _describe_voter(features: Any, X: Any, voter: Any) -> dict[str, Any]:
+    """Return a voter, fit for JSON; X is the row of the text that it voted on, None where no words can be marked."""
     text = voter.text
-    cut = text is not None and len(text) > MAX_TEXT_CHARACTERS
-    if cut:
-        text = text[:MAX_TEXT_CHARACTERS]
-    weight_of = dict(voter.words)
+    marked: list[tuple[int, int, str, float]] = []
+    if text is not None and voter.words and X is not None:
+        marked = spans(features, text[:MAX_TEXT_CHARACTERS], words_in_document(features, X, text, MAX_WORDS))
     return {
         "id": voter.id,
         "share": min(1.0, voter.share),
         "labels": voter.labels,
         "words": [word._asdict() for word in voter.words],
-        "text": text,
-        "cut": cut,
-        "spans": [] if text is None else spans(tagger.stored.features, text, weight_of),
+        "text": None if text is None else text[:MAX_TEXT_CHARACTERS],
+        "cut": text is not None and len(text) > MAX_TEXT_CHARACTERS,
+        "spans": marked,
     }
-
-
-def _known_words(tagger: TextTagger, text: str) -> list[tuple[int, int, str, float]]:
-    features = tagger.stored.features
-    if not hasattr(features, "spans"):
-        return []
-    row = csr_matrix(features.transform([text]))
-    weights = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
-    weight_of = {word: weights[column] for _, _, word, column in features.spans(text) if column in weights}
-    return spans(features, text, weight_of)

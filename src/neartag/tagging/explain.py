@@ -8,28 +8,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csr_matrix
 
-from neartag.linalg.rows import as_rows, normalise
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.calibration import Calibration
+from neartag.tagging.explained_words import TextWords, Word
 from neartag.x1.retrieval import Retrieved
 
 # What brings a label up: documents near the text that have it; its documents' mean, which is like the text though none
 # of them is near; or only that it is frequent, where nothing in the text is known.
 VOTES, MEAN, FREQUENCY = "votes", "mean", "frequency"
-
-
-class Word(NamedTuple):
-    """A word, or what else is a feature, and what it counts for.
-
-    Shared with a document: its part of their cosine. Weighed by a ranker: its part of the ranker's sum, below 0 where
-    it speaks against the label.
-    """
-
-    word: str
-    weight: float
 
 
 class Voter(NamedTuple):
@@ -94,13 +81,23 @@ def labels_of(model: Any, point: int) -> list[int]:
 
 
 def reasons(
-    stored: StoredModel, calibration: Calibration | None, text: Any, X: Any, k: int, voters: int, words: int
+    stored: StoredModel,
+    calibration: Calibration | None,
+    text: Any,
+    X: Any,
+    k: int,
+    voters: int,
+    words: int,
+    **limits: float,
 ) -> list[Reason]:
-    """Return the k best labels of a text, whose feature row is X, each with its strongest voters and words."""
+    """Return the k best labels of a text, whose feature row is X, each with its strongest voters and words.
+
+    `limits` are those of TextWords, below which words are not shown.
+    """
     model, names = stored.model, stored.label_names or []
     retrieved = model.retrieve(X)
     ((best, share_of),) = _answers(model, retrieved, k)
-    known = _Words(stored, text, X, words)
+    known = TextWords(stored, text, X, words, **limits)
     described: dict[int, Voter] = {}
     given = []
     for label, score, share in best:
@@ -137,50 +134,8 @@ def _source(model: Any, retrieved: Retrieved, label: int) -> str:
     return MEAN if is_refined(model) and label in model.candidates(retrieved)[0] else FREQUENCY
 
 
-def _voter(stored: StoredModel, point: int, share: float, known: _Words) -> Voter:
+def _voter(stored: StoredModel, point: int, share: float, known: TextWords) -> Voter:
     names = stored.label_names or []
     name = str(point) if stored.point_names is None else stored.point_names[point]
     labels = [names[label] for label in labels_of(stored.model, point)]
     return Voter(name, share, labels, known.shared_words(point), None if stored.texts is None else stored.texts[point])
-
-
-class _Words:
-    """The words of a text, by what they count for: those shared with documents, and those that rankers weigh."""
-
-    def __init__(self, stored: StoredModel, text: Any, X: Any, most: int) -> None:
-        self._stored, self._most = stored, most
-        self._row: csr_matrix | None = None
-        if most and sparse.issparse(X) and hasattr(stored.features, "terms_of"):
-            self._row = normalise(as_rows(X))
-            self._words: dict[int, str] = {}
-            for word, column in stored.features.terms_of(text):
-                if column >= 0:
-                    self._words.setdefault(column, word)
-
-    def shared_words(self, point: int) -> list[Word]:
-        """Return the words shared with a training point, the weightiest first."""
-        other = None if self._row is None else self._row_of(point)
-        if other is None or self._row is None:
-            return []
-        common = self._row.multiply(other).tocoo()
-        return self._weightiest_words(common.col, common.data)
-
-    def contributions(self, label: int) -> list[Word]:
-        """Return the words that a label's ranker weighs, the weightiest first, be it for or against the label."""
-        reranker = getattr(self._stored.model, "reranker", None)
-        if self._row is None or reranker is None:
-            return []
-        return self._weightiest_words(*reranker.contributions(self._row, label))
-
-    def _weightiest_words(self, columns: np.ndarray, weights: np.ndarray) -> list[Word]:
-        order = np.argsort(-np.abs(weights), kind="stable")[: self._most]
-        return [Word(self._words.get(int(columns[at]), "?"), float(weights[at])) for at in order]
-
-    def _row_of(self, point: int) -> csr_matrix | None:
-        """Return a document's feature row: as it is kept to be voted with, or made of its text again."""
-        index = self._stored.model.index
-        if index is not None and index.is_sparse:
-            return index.row(point)
-        if self._stored.texts is not None:
-            return normalise(as_rows(self._stored.features.transform([self._stored.texts[point]])))
-        return None

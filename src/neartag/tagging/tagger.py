@@ -11,6 +11,7 @@ import numpy as np
 from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
 from neartag.data.documents import Document
 from neartag.encoders.base import check_encoder
+from neartag.encoders.feature_kinds import AUTO, AutoFeatures, kind_parameters
 from neartag.linalg.validation import check_count
 from neartag.storage import store
 from neartag.storage.bundle import StoredModel
@@ -37,9 +38,10 @@ class TextTagger:
 
     Parameters
     ----------
-    features : encoder, default TfidfFeatures()
-        What turns documents into feature rows. VectorFeatures() takes vectors of your own instead of texts; any other
-        encoder can be given too.
+    features : str or encoder, default "auto"
+        What turns documents into feature rows. "words", "pairs" (words and word pairs), "characters" (words and runs of
+        characters) or "all" of these; "auto" tries them on a part of the documents and takes what is best there. Give
+        TfidfFeatures(…) to set more, VectorFeatures() for vectors of your own instead of texts, or any other encoder.
     classifier : X1Classifier, optional
         What learns; X1Classifier() unless given.
     refine : bool, optional
@@ -68,7 +70,7 @@ class TextTagger:
 
     def __init__(
         self,
-        features: Any = None,
+        features: Any = AUTO,
         classifier: Any = None,
         *,
         refine: bool | None = None,
@@ -77,11 +79,7 @@ class TextTagger:
     ) -> None:
         if refine is not None and classifier is not None:
             raise ParameterError("refine is for TextTagger's own classifier: give it to yours, X1Classifier(refine=…)")
-        if features is not None:
-            try:
-                check_encoder(features)
-            except TypeError as error:
-                raise ParameterError(f"features: {error}") from None
+        _check_features(features)
         self._features, self._classifier, self._refine = features, classifier, refine
         self._calibration_kind, self._keep_texts = calibration, keep_texts
         self._stored: StoredModel | None = None
@@ -340,12 +338,16 @@ class TextTagger:
         return self._stored
 
     def _encoder_to_fit(self) -> Any:
-        from neartag.encoders.tfidf import TfidfFeatures
+        if self._features is None or (isinstance(self._features, str) and self._features == AUTO):
+            return AutoFeatures()
+        if isinstance(self._features, str):
+            from neartag.encoders.tfidf import TfidfFeatures
 
-        return TfidfFeatures() if self._features is None else self._features
+            return TfidfFeatures(**kind_parameters(self._features))
+        return self._features
 
     def _fit(self, documents: Iterable[Document], encoder: Any, progress: Any) -> TextTagger:
-        from neartag.tagging.corpus import build_corpus
+        from neartag.tagging.feature_choice import fit_corpus
         from neartag.tagging.fitting import fit_bundle
         from neartag.x1.classifier import X1Classifier
 
@@ -354,7 +356,8 @@ class TextTagger:
             calibrations.check_kind(kind)  # before the documents are read
         if classifier is None:
             classifier = X1Classifier() if self._refine is None else X1Classifier(refine=self._refine)
-        corpus = build_corpus(documents, encoder, keep_texts=self._keep_texts)
+        n_jobs = getattr(classifier, "n_jobs", -1)
+        corpus, encoder = fit_corpus(documents, encoder, keep_texts=self._keep_texts, n_jobs=n_jobs, progress=progress)
         self._take(fit_bundle(corpus, classifier, encoder, calibration=kind, progress=progress))
         return self
 
@@ -370,6 +373,19 @@ class TextTagger:
             names = [str(row) for row in range(len(self))] if names is None else names
             self._rows_by_id = {name: row for row, name in enumerate(names)}
         return self._rows_by_id
+
+
+def _check_features(features: Any) -> None:
+    """Raise ParameterError where this is neither an encoder nor the name of a kind of features."""
+    if features is None or (isinstance(features, str) and features == AUTO):
+        return
+    if isinstance(features, str):
+        kind_parameters(features)
+        return
+    try:
+        check_encoder(features)
+    except TypeError as error:
+        raise ParameterError(f"features: {error}") from None
 
 
 def _min_score(threshold: str | float | None, calibration: Calibration | None) -> float:
