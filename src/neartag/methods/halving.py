@@ -19,7 +19,7 @@ from neartag.core.method import Method
 from neartag.core.progress import Progress
 from neartag.methods.points import Points
 from neartag.methods.search_space import FEATURES, Candidate, Search
-from neartag.methods.time_budget import TimeBudget
+from neartag.methods.time_budget import MARGIN, TimeBudget, growth
 from neartag.methods.trial import Trial, run_trial
 from neartag.methods.trial_log import TrialLog
 
@@ -28,6 +28,8 @@ from neartag.methods.trial_log import TrialLog
 KEPT_ONE_IN, MIN_ROUND_POINTS, MIN_ROUND_TRIALS, MAX_ROUNDS = 3, 2000, 3, 4
 # A last round is left out unless the default and one other, predicted, take at most this share of the time left.
 LAST_ROUND_SHARE = 0.6
+# The choice of features that is the default may take this share of the time.
+FEATURES_SHARE = 0.2
 # Points of a training whose time is not counted: the first one of a process also compiles or loads kernels.
 WARM_UP_POINTS = 300
 
@@ -91,8 +93,6 @@ def run_rounds(
     ParameterError where no settings can be trained.
     """
     budget, alive = runner.budget, list(candidates)
-    if budget.limit is not None:
-        runner.warm_up(search.default)
     total = sum(math.ceil(len(alive) / KEPT_ONE_IN**number) + 1 for number in range(len(sizes)))
     with progress.start(total if budget.limit is None else None, f"trying settings of {runner.method.title}"):
         left, first = list(sizes), True
@@ -114,6 +114,21 @@ def run_rounds(
             alive = [candidate for candidate, _ in ranked[: math.ceil((len(made) - 1) / KEPT_ONE_IN)]]
             alive = [joined, *alive] if joined is not None else alive
             first = False
+
+
+def settle_features(runner: TrialRunner, first_size: int) -> str | None:
+    """Return the kind of features that the default chooses by itself with all rows to learn from, for all rounds.
+
+    None, and each round chooses, where that would take too much of the time: the first round tells.
+    """
+    budget, points, rest = runner.budget, runner.points, runner.rest
+    if budget.limit is not None:
+        before = budget.used
+        points.resolve_features(np.sort(rest[:first_size]), points.default_features)
+        expected = MARGIN * (budget.used - before) * growth(first_size, len(rest))
+        if expected > FEATURES_SHARE * budget.left:
+            return None
+    return points.settle_features(np.sort(rest))
 
 
 def rounds(points: int, trials: int, min_points: int = MIN_ROUND_POINTS) -> list[int]:

@@ -32,6 +32,9 @@ class Points(Protocol):
     def resolve_features(self, train: np.ndarray, features: str | None) -> str | None:
         """Return the kind of features that this one stands for when learned from the rows `train`."""
 
+    def settle_features(self, train: np.ndarray) -> str | None:
+        """Return the kind of features that the default stands for when learned from these rows; it then does always."""
+
     def describe_features(self, features: str) -> dict[str, Any]:
         """Return a kind of features as a preset has it."""
 
@@ -53,6 +56,10 @@ class RowPoints:
         return Split(self.X[train], self.Y[train], self.X[held], self.Y[held])
 
     def resolve_features(self, train: np.ndarray, features: str | None) -> str | None:
+        """Return None: there is nothing to choose."""
+        return None
+
+    def settle_features(self, train: np.ndarray) -> str | None:
         """Return None: there is nothing to choose."""
         return None
 

@@ -55,15 +55,39 @@ class Search:
 
     default: Candidate  # the settings that a person gets who sets nothing but what is fixed
     grids: list[Grid]
+    twin: Candidate | None = None  # the default with the kind of features that "auto" stands for
+
+    def settle_features(self, features: str | None) -> Search:
+        """Return the search with the kind of features that the default stands for in its place.
+
+        The default itself keeps its own: who trains with it lets neartag choose again, on all texts.
+        """
+        own = self.default.settings.get(FEATURES)
+        if own is None or features is None or features == own:
+            return self
+        grids = [
+            grid._replace(
+                training={
+                    name: list(dict.fromkeys(features if value == own else value for value in values))
+                    if name == FEATURES
+                    else values
+                    for name, values in grid.training.items()
+                }
+            )
+            for grid in self.grids
+        ]
+        return Search(self.default, grids, Candidate({**self.default.settings, FEATURES: features}))
 
     def candidates(self, seed: int, limit: int = MAX_CANDIDATES) -> list[Candidate]:
         """Return what is tried besides the default, the likeliest first, at most so many; a seed draws some of it."""
         made: dict[str, Candidate] = {}
         for candidate in self._all_candidates(seed, limit):
             made.setdefault(candidate.key, candidate)
-            if len(made) > limit:
+            if len(made) > limit + 1:
                 break
         made.pop(self.default.key, None)
+        if self.twin is not None:
+            made.pop(self.twin.key, None)
         return list(made.values())[:limit]
 
     def _all_candidates(self, seed: int, limit: int) -> Iterator[Candidate]:
@@ -95,6 +119,8 @@ class Search:
         `scores` are those of trials, by the candidate's key. None where fewer than two changes were better.
         """
         best: tuple[float, Candidate] | None = None
+        if self.twin is not None and self.default.key in scores:
+            scores = {**scores, self.twin.key: scores[self.default.key]}
         for grid in self.grids:
             first = _first(grid.training)
             base = scores.get(_candidate(grid, first).key)

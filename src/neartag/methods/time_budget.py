@@ -45,9 +45,9 @@ class TimeBudget:
         """
         known = self._durations.get(candidate)
         measured = [known] if known else list(self._durations.values())
-        return max((MARGIN * seconds * _growth(before, points) for before, seconds in measured), default=0.0)
+        return max((MARGIN * seconds * growth(before, points) for before, seconds in measured), default=0.0)
 
 
-def _growth(before: int, points: int) -> float:
+def growth(before: int, points: int) -> float:
     """Return how many times longer training on these points takes; a fixed part makes fewer points no cheaper."""
     return max(1.0, (points / before) ** GROWTH)

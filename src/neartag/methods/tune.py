@@ -22,7 +22,7 @@ from neartag.core.progress import Progress
 from neartag.core.version import __version__
 from neartag.linalg.validation import check_training
 from neartag.methods import registry
-from neartag.methods.halving import MIN_ROUND_POINTS, TrialRunner, choose_best, rounds, run_rounds
+from neartag.methods.halving import MIN_ROUND_POINTS, TrialRunner, choose_best, rounds, run_rounds, settle_features
 from neartag.methods.points import Points, RowPoints, digest_of
 from neartag.methods.search_space import FEATURES, MAX_CANDIDATES, plan_search
 from neartag.methods.time_budget import TimeBudget
@@ -163,13 +163,17 @@ def tune_points(
         raise DataError(f"there are {n} points, too few to choose settings on: at least {MIN_POINTS} are needed")
     fixed = check_settings(dict(fixed or {}), chosen.parameters, chosen.name)
     search = plan_search(chosen, n, fixed, tried or {}, points.features, points.default_features)
-    candidates = search.candidates(random_state, MAX_CANDIDATES if minutes is None else MAX_CANDIDATES_IN_TIME)
     always = {"random_state": random_state, "n_jobs": n_jobs, "max_memory": max_memory, **fixed}
     rest, held = hold_out(n, random_state)
-    sizes = rounds(len(rest), len(candidates), min_round_points)
     digest = "" if resume is None else _digest(points, chosen.name, fixed, search.describe(), random_state)
     log = TrialLog(resume, digest)
     runner = TrialRunner(chosen, points, always, rest, held, budget, log)
+    if minutes is not None:
+        runner.warm_up(search.default)
+    limit = MAX_CANDIDATES if minutes is None else MAX_CANDIDATES_IN_TIME
+    search = search.settle_features(settle_features(runner, rounds(len(rest), limit, min_round_points)[0]))
+    candidates = search.candidates(random_state, limit)
+    sizes = rounds(len(rest), len(candidates), min_round_points)
     run_rounds(runner, search, candidates, sizes, progress or Progress())
     best, default = choose_best(runner.trials)
     preset = {**fixed, **best.settings}

@@ -66,6 +66,7 @@ class TextPoints:
         self._max_kept_entries = max_kept_entries
         self._rows: dict[tuple[str, int], tuple[csr_matrix, csr_matrix]] = {}  # by kind and number of training texts
         self._chosen: dict[int, str] = {}  # what "auto" stands for, by number of training texts
+        self._settled: str | None = None  # what it stands for in all rounds
 
     def fix_features(self, name: str) -> TextPoints:
         """Use this kind in all trials, and return self."""
@@ -88,11 +89,18 @@ class TextPoints:
         """Return the kind of features; for "auto" that which a trial within the texts `train` chooses."""
         if features != AUTO:
             return features
+        if self._settled is not None:
+            return self._settled
         if len(train) not in self._chosen:
             texts = [self._texts[int(row)] for row in train]
             choice = choose_features(texts, self.Y[train], self._parameters, n_jobs=self._n_jobs)
             self._chosen[len(train)] = choice.kind
         return self._chosen[len(train)]
+
+    def settle_features(self, train: np.ndarray) -> str | None:
+        """Return the kind of features that the default stands for with the texts `train`; it then does always."""
+        self._settled = self.resolve_features(train, self.default_features)
+        return self._settled
 
     def digest(self) -> str:
         """Return a text that is the same for the same texts, labels and parameters only."""
