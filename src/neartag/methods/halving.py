@@ -30,7 +30,7 @@ KEPT_ONE_IN, MIN_ROUND_POINTS, MIN_ROUND_TRIALS, MAX_ROUNDS = 3, 2000, 3, 4
 LAST_ROUND_SHARE = 0.6
 # The choice of features that is the default may take this share of the time.
 FEATURES_SHARE = 0.2
-# Points of a training whose time is not counted: the first one of a process also compiles or loads kernels.
+# Points of a training before all others: the first one of a process also compiles or loads kernels.
 WARM_UP_POINTS = 300
 
 
@@ -62,9 +62,13 @@ class TrialRunner:
         return trial
 
     def warm_up(self, candidate: Candidate) -> None:
-        """Train on a few points, for nothing."""
-        self._train(candidate, np.sort(self.rest[:WARM_UP_POINTS]))
-        self._made.clear()
+        """Train on a few points, and again to measure it."""
+        train = np.sort(self.rest[:WARM_UP_POINTS])
+        for _ in range(2):
+            begun = self.budget.used
+            self._train(candidate, train)
+            self._made.clear()
+        self.budget.note(candidate.key, len(train), self.budget.used - begun)
 
     def _train(self, candidate: Candidate, train: np.ndarray) -> Trial:
         settings = candidate.settings
@@ -96,7 +100,12 @@ def run_rounds(
     total = sum(math.ceil(len(alive) / KEPT_ONE_IN**number) + 1 for number in range(len(sizes)))
     with progress.start(total if budget.limit is None else None, f"trying settings of {runner.method.title}"):
         left, first = list(sizes), True
-        while left and (left := _affordable(left, budget, search.default.key)):
+        while left:
+            left = _affordable(left, budget, search.default.key)
+            if not left and not first:
+                break
+            if not left:  # there must be something to return, but so few points choose nothing
+                left, alive = [min(WARM_UP_POINTS, sizes[0])], []
             size = left.pop(0)
             until = _round_end(budget, search.default.key, left)
             made = [(search.default, runner.run(search.default, size, default=True))]
@@ -167,7 +176,7 @@ def _affordable(sizes: list[int], budget: TimeBudget, default: str) -> list[int]
     sizes = list(sizes)
     while len(sizes) > 1 and 2 * budget.predict(default, sizes[-1]) > LAST_ROUND_SHARE * budget.left:
         sizes.pop()
-    return [] if sizes and budget.predict(default, sizes[0]) > budget.left else sizes
+    return sizes if budget.predict(default, sizes[0]) <= budget.left else []
 
 
 def _round_end(budget: TimeBudget, default: str, later: Sequence[int]) -> float:
