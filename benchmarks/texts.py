@@ -172,7 +172,8 @@ def table(results: dict) -> str:
             found = results[name]
             x1, knn = (" / ".join(f"{value:.2f}" for value in found[key]) for key in ("x1", "knn"))
             words = f"{found['features']} | {found['columns']:,} | {x1} | {knn} (k = {found['knn_neighbours']})"
-            lines.append(f"| {name} | {words} | {found['choosing_cpu']:.1f} | {found['cpu']:.1f} |")
+            choosing = f"{found['choosing_cpu']:.1f}" if "choosing_cpu" in found else "–"
+            lines.append(f"| {name} | {words} | {choosing} | {found['cpu']:.1f} |")
     if "new-labels" in results:
         found = results["new-labels"]
         lines += [

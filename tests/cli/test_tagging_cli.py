@@ -7,6 +7,7 @@ import json
 import random
 import re
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -267,6 +268,15 @@ def test_what_is_set_is_not_chosen(folder, tmp_path, options):
     assert "feature_choice" not in json.loads(done.stdout)
     assert "features: " not in done.stderr
     assert json.loads(run("inspect", tmp_path / "model", "--json").stdout)["feature_choice"] is None
+
+
+def test_a_language_without_its_packages(folder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "snowballstemmer", None)
+    monkeypatch.setitem(sys.modules, "stopwordsiso", None)
+    done = run("train", folder / "docs.jsonl", tmp_path / "model", "--language", "fi")
+    assert done.exit_code != 0
+    assert 'pip install "neartag[languages]"' in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_language_of_the_texts(folder, tmp_path):

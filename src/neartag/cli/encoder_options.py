@@ -66,7 +66,7 @@ class EncoderOptions:
 
     def _read_parameters(self) -> dict[str, Any]:
         """Return the parameters given, as encoders take them; ParameterError names the option that cannot be used."""
-        from neartag.encoders.languages import language_code
+        from neartag.encoders.languages import check_packages, language_code
 
         read: dict[str, Any] = {}
         if self.word_pairs:
@@ -83,6 +83,7 @@ class EncoderOptions:
             read["stop_words"] = _read_words(self.stop_words)
         if self.language is not None:
             read["language"] = language_code(self.language)
+            check_packages()  # now, not after all documents are read
         return read
 
 

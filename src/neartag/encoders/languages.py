@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from importlib.util import find_spec
 from typing import Any
 
 from neartag.core.errors import NeartagError, ParameterError
@@ -72,6 +73,13 @@ def language_code(language: object) -> str:
                 return code
     choices = ", ".join(f"{code} ({name})" for code, name in LANGUAGES.items())
     raise ParameterError(f"language={language!r:.60}: must be one of {choices}")
+
+
+def check_packages() -> None:
+    """Raise NeartagError where a package is missing that learning from texts of a language needs."""
+    for name in ("stopwordsiso", "snowballstemmer"):
+        if find_spec(name) is None:
+            raise NeartagError(install_hint(f"a language of texts needs {name}", "languages"))
 
 
 def frequent_stop_words(code: str, texts: Collection[Text], min_share: float = MIN_STOP_WORD_SHARE) -> list[str]:

@@ -41,8 +41,8 @@ class TrialLimits(NamedTuple):
 
     min_documents: int = 500  # with fewer, words are taken without a trial
     work_share: float = 0.5  # of the training work: entries of all rows, with the richest kind
-    always_allowed: int = 1500  # documents, also where they are more than that share: such a trial takes seconds
-    max_documents: int = 7500
+    always_allowed: int = 1500  # documents, also where they are more than that share: few enough to take seconds
+    max_documents: int = 16_000
     tested_share: float = 0.25  # of the documents of the trial
     min_gain: float = 0.3  # percentage points
     min_standard_errors: float = 2.0  # of the difference, which a gain must reach too
