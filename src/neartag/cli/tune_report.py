@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from neartag.methods.tune import Trial, Tuned
 
 MAX_SHOWN_TRIALS = 12  # lines of the table
+CLEAR_GAIN = 0.5  # points; less could be different on another held-out part of a few thousand points
 
 
 def make_report(
@@ -88,7 +89,8 @@ def _gain(tuned: Tuned) -> str:
     if tuned.best.default:
         return "none: the default settings are the best that was tried"
     parts = (f"{name} {tuned.best.metrics[name] - value:+.2f}" for name, value in tuned.default.metrics.items())
-    return f"{tuned.gain:+.2f} points over the default on the held-out points ({', '.join(parts)})"
+    chance = "; so little may be chance" if tuned.gain < CLEAR_GAIN else ""
+    return f"{tuned.gain:+.2f} points over the default on the held-out points ({', '.join(parts)}){chance}"
 
 
 def _time(tuned: Tuned, minutes: float | None) -> str:

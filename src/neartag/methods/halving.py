@@ -120,8 +120,8 @@ def run_rounds(
             if all(trial.error for _, trial in made):
                 raise ParameterError(f"no settings of {runner.method.name} could be trained: {made[0][1].error}")
             ranked = sorted(made[1:], key=lambda pair: -pair[1].score)  # stable: the likeliest first among equals
-            alive = [candidate for candidate, _ in ranked[: math.ceil((len(made) - 1) / KEPT_ONE_IN)]]
-            alive = [joined, *alive] if joined is not None else alive
+            going_on = [candidate for candidate, _ in ranked]
+            alive = [*([] if joined is None else [joined]), *going_on][: math.ceil(len(going_on) / KEPT_ONE_IN)]
             first = False
 
 
