@@ -185,6 +185,23 @@ class TestCommand:
         shown = succeed("tune", file, "--method", "knn", "--fix", "features=characters-3-5", "-q")
         assert "--features characters --char-ngrams 3-5" in shown
 
+    def test_rows_take_the_settings_of_a_preset_for_texts(self, tmp_path):
+        rows = "".join(f"{number % 2} {number % 2}:1\n" for number in range(20))
+        (tmp_path / "train.txt").write_text(f"20 2 2\n{rows}")
+        presets.write(tmp_path / "mine.json", "knn", {"neighbours": 5}, features="words")
+        command = (
+            "train",
+            tmp_path / "train.txt",
+            tmp_path / "m",
+            "--method",
+            "knn",
+            "--preset",
+            tmp_path / "mine.json",
+        )
+        succeed(*command)
+        stored = store.load(tmp_path / "m")
+        assert (stored.features, stored.model.parameters["neighbours"]) == (None, 5)
+
     def test_rows_have_no_features_to_choose(self, tmp_path):
         (tmp_path / "train.txt").write_text("2 2 1\n0 0:1\n0 1:1\n")
         line = fail("tune", tmp_path / "train.txt", "--fix", "features=words")

@@ -144,6 +144,8 @@ def train(
         for option, value in (("encoder", encoder), ("features", features), ("language", language)):
             if value is not None:
                 raise ParameterError(f"--{option} {value}: {data} holds rows of features, which need no encoder")
+        if options.preset is not None:
+            output.message(f"the features of {preset} are for texts, and {data} holds rows of features", quiet=quiet)
     choice = getattr(fitted, "choice_", None)
     if not quiet:
         reading.warn_skipped()

@@ -107,8 +107,8 @@ def run_rounds(
             if not left:  # there must be something to return, but so few points choose nothing
                 left, alive = [min(WARM_UP_POINTS, sizes[0])], []
             size = left.pop(0)
-            until = _round_end(budget, search.default.key, left)
             made = [(search.default, runner.run(search.default, size, default=True))]
+            until = _round_end(budget, search.default.key, left)  # now: its time tells that of later rounds
             _tell(progress, made)
             for candidate in alive:
                 if budget.used + budget.predict(candidate.key, size) <= until:

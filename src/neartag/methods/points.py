@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -74,6 +74,11 @@ class RowPoints:
 
 def digest_of(*parts: Any) -> str:
     """Return the SHA-256 of matrices, arrays and texts, with their shapes."""
+    return digest_all(parts)
+
+
+def digest_all(parts: Iterable[Any]) -> str:
+    """Return the SHA-256 of matrices, arrays and texts, with their shapes, taken one at a time."""
     state = hashlib.sha256()
     for part in parts:
         if issparse(part):

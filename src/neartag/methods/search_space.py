@@ -31,8 +31,8 @@ class Grid(NamedTuple):
 
     training: Choices  # each needs the method to be trained again
     prediction: Choices  # used by prediction only
-    when: Settings = {}  # noqa: RUF012 (what holds for all of them; never changed)
-    train_at_largest: tuple[str, ...] = ()
+    when: Settings  # what holds for all of them
+    train_at_largest: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ on it. A setting is judged by the mean of P@1, P@3 and P@5 on points that nothin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,8 @@ def tune_points(
     if minutes is not None:
         runner.warm_up(search.default)
     limit = MAX_CANDIDATES if minutes is None else MAX_CANDIDATES_IN_TIME
-    search = search.settle_features(settle_features(runner, rounds(len(rest), limit, min_round_points)[0]))
+    with (progress or Progress()).start(None, "choosing features by default") if points.features else nullcontext():
+        search = search.settle_features(settle_features(runner, rounds(len(rest), limit, min_round_points)[0]))
     candidates = search.candidates(random_state, limit)
     sizes = rounds(len(rest), len(candidates), min_round_points)
     run_rounds(runner, search, candidates, sizes, progress or Progress())

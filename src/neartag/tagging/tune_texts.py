@@ -17,7 +17,7 @@ from neartag.data.documents import Document
 from neartag.encoders.base import read_items
 from neartag.encoders.feature_kinds import AUTO
 from neartag.encoders.tfidf import TfidfFeatures
-from neartag.methods.points import Split, digest_of
+from neartag.methods.points import Split, digest_all, digest_of
 from neartag.methods.registry import DEFAULT_METHOD
 from neartag.methods.tune import Tuned, tune_points
 from neartag.tagging.corpus import DocumentCollector
@@ -92,8 +92,9 @@ class TextPoints:
         if self._settled is not None:
             return self._settled
         if len(train) not in self._chosen:
-            texts = [self._texts[int(row)] for row in train]
-            choice = choose_features(texts, self.Y[train], self._parameters, n_jobs=self._n_jobs)
+            choice = choose_features(
+                _Selected(self._texts, train), self.Y[train], self._parameters, n_jobs=self._n_jobs
+            )
             self._chosen[len(train)] = choice.kind
         return self._chosen[len(train)]
 
@@ -104,8 +105,9 @@ class TextPoints:
 
     def digest(self) -> str:
         """Return a text that is the same for the same texts, labels and parameters only."""
-        texts = digest_of(*(text for text in self._texts))
-        return digest_of(texts, self.Y, repr(sorted(self._parameters.items())), repr(self.default_features))
+        return digest_of(
+            digest_all(self._texts), self.Y, repr(sorted(self._parameters.items())), repr(self.default_features)
+        )
 
     def describe_features(self, features: str) -> dict[str, Any]:
         """Return a kind of features as a preset has it, with the parameters that every kind gets."""
@@ -116,6 +118,19 @@ class TextPoints:
         self._rows = {key: rows for key, rows in self._rows.items() if key[1] == size}
         while self._rows and sum(rows[0].nnz for rows in self._rows.values()) > self._max_kept_entries:
             del self._rows[next(iter(self._rows))]
+
+
+class _Selected(Sequence[str]):
+    """Some of the texts; each is read when it is asked for."""
+
+    def __init__(self, texts: Sequence[str], rows: np.ndarray) -> None:
+        self._texts, self._rows = texts, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._texts[int(self._rows[place])]
 
 
 def collect_texts(documents: Iterable[Document]) -> tuple[Sequence[str], csr_matrix]:
