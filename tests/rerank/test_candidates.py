@@ -206,7 +206,7 @@ def test_nobody_speaks_for_anything():
     found = generate(X, Y, no_voters(2), no_voters(2), means, 2, 1)
     assert found.labels.tolist() == [[-1] * 5] * 2
     assert not found.evidence.any()
-    assert found.fusion_features(np.zeros((2, 5), np.float32), np.zeros(5)).shape == (0, 5)
+    assert found.fusion_features(np.zeros((2, 5), np.float32), np.ones(5, bool), np.zeros(5)).shape == (0, 6)
     assert not len(found.are_correct(csr_matrix((2, 5))))
 
 
@@ -295,23 +295,26 @@ def test_similarities_below_zero_are_none():
     row, voters = np.array([[-0.7, -0.7]], np.float32), (np.zeros((1, 1), np.int32), np.ones((1, 1)))
     found = generate(row, csr_matrix(np.ones((1, 1), np.float32)), voters, no_voters(1), means, 1, 1)
     assert found.labels.tolist() == [[0]]
-    assert np.isfinite(found.fusion_features(np.zeros((1, 1), np.float32), np.ones(1))).all()
+    assert np.isfinite(found.fusion_features(np.zeros((1, 1), np.float32), np.ones(1, bool), np.ones(1))).all()
 
 
 # ---- what is told of them
 
 
 def test_described_by_hand():
-    labels = np.array([[3, 0, -1], [1, -1, -1]], np.int32)
-    told = np.zeros((2, 3, 3), np.float32)
+    labels = np.array([[3, 0, -1], [1, -1, -1], [2, 0, -1]], np.int32)
+    told = np.zeros((3, 3, 3), np.float32)
     told[0, 0], told[0, 1], told[1, 0] = (0.5, 0.25, 0.125), (0, 1, 0), (0, 0, 1)
-    margins = np.array([[1, -2, 9], [0.5, 9, 9]], np.float32)
-    found = Candidates(labels, told).fusion_features(margins, np.array([7, 0, 5, 2]))
+    margins = np.array([[1, -2, 9], [0.5, 9, 9], [4, -1, 9]], np.float32)
+    ranked = np.array([True, True, False, True])  # the margin of label 2 is compared with nobody's
+    found = Candidates(labels, told).fusion_features(margins, ranked, np.array([7, 0, 5, 2]))
     assert found.dtype == np.float32
     wanted = [
-        [1, np.log(0.501), np.log(0.251), np.log(0.135), np.log(3)],
-        [-2, np.log(0.001), np.log(1.001), np.log(0.01), np.log(8)],
-        [0.5, np.log(0.001), np.log(0.001), np.log(1.01), np.log(1)],
+        [1, np.log(0.501), np.log(0.251), np.log(0.135), 0, np.log(3)],
+        [-2, np.log(0.001), np.log(1.001), np.log(0.01), -3, np.log(8)],
+        [0.5, np.log(0.001), np.log(0.001), np.log(1.01), 0, np.log(1)],
+        [4, np.log(0.001), np.log(0.001), np.log(0.01), 0, np.log(6)],
+        [-1, np.log(0.001), np.log(0.001), np.log(0.01), 0, np.log(8)],
     ]
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 

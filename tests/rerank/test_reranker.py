@@ -184,7 +184,7 @@ def test_the_cost_is_that_which_fits_the_held_out_points_best(monkeypatch):
 
     monkeypatch.setattr(Fusion, "fit", spy)
     model = small_model().fit(problem().X, problem().Y).model_
-    losses = [loss for count, loss in tried if count == 5][: len(module.COSTS)]
+    losses = [loss for count, loss in tried if count == 6][: len(module.COSTS)]
     assert model.parameters["refine_cost"] == module.COSTS[int(np.argmin(losses))]
 
 

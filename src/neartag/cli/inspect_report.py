@@ -60,7 +60,7 @@ def _features(report: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _show_refinement(refinement: dict[str, Any] | None, labels: int) -> None:
     if refinement is None:
-        output.show_pairs([("rankers", "none: there were too few points to fit them to, and votes decide alone")])
+        output.show_pairs([("rankers", "none: too few points, or votes alone were as good on those held out")])
         return
     later = refinement["later_rankers"]
     rankers = refinement["rankers"] + later

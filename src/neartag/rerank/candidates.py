@@ -40,15 +40,23 @@ class Candidates:
         labels = np.take_along_axis(self.labels, order, axis=1)
         return Candidates(labels, np.take_along_axis(self.evidence, order[..., None], axis=1))
 
-    def fusion_features(self, margins: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-        """Return what the fusion is fitted to (candidates, 5): margin, votes, similarity, frequency, row after row."""
+    def fusion_features(self, margins: np.ndarray, ranked: np.ndarray, frequency: np.ndarray) -> np.ndarray:
+        """Return what the fusion is fitted to, row after row (candidates, 6).
+
+        Margin, both votes, similarity, how far the margin is behind the largest of its point, and frequency. `ranked`
+        (L,) says which labels have a ranker: only their margins are compared.
+        """
         mask = self.mask
-        out = np.empty((int(np.count_nonzero(mask)), 5), np.float32)
+        compared = mask & ranked[self.labels]
+        largest = np.where(compared, margins, -np.inf).max(axis=1, initial=-np.inf)
+        behind = np.where(compared, margins - largest[:, None], 0)
+        out = np.empty((int(np.count_nonzero(mask)), 6), np.float32)
         evidence = self.evidence[mask]
         out[:, 0] = margins[mask]
         out[:, 1:3] = np.log(evidence[:, :2] + NO_VOTE)
         out[:, 3] = np.log(np.maximum(evidence[:, 2], 0) + NO_SIMILARITY)
-        out[:, 4] = np.log1p(frequency[self.labels[mask]])
+        out[:, 4] = behind[mask]
+        out[:, 5] = np.log1p(frequency[self.labels[mask]])
         return out
 
     def are_correct(self, Y: csr_matrix) -> np.ndarray:

@@ -85,18 +85,26 @@ def log_odds(features, tables, out, start, stop):
 
 @kernel(
     types.void(
-        *(read(ID, 2), read(FLOAT, 3), read(FLOAT, 2), POINTER, FLAGS, FLOAT, TABLES, DOUBLE[:, ::1], COUNT, COUNT)
+        *(read(ID, 2), read(FLOAT, 3), read(FLOAT, 2), POINTER, FLAGS, FLAGS, types.UniTuple(FLOAT, 2), TABLES),
+        *(DOUBLE[:, ::1], COUNT, COUNT),
     )
 )
-def probabilities(labels, evidence, margins, frequency, without_centroid, default_similarity, tables, out, start, stop):
+def probabilities(labels, evidence, margins, frequency, ranked, without_centroid, defaults, tables, out, start, stop):
     """How likely each row's candidates are right (m, room), −1 where there is none, from what speaks for them.
 
-    As `candidates.Candidates.fusion_features` and `log_odds`, without writing the features down; labels without a
-    centroid are given the `default_similarity`.
+    As `candidates.Candidates.fusion_features` and `log_odds`, without writing the features down. `defaults` are the
+    similarity of labels without a centroid, and how far labels without a ranker from training are behind. A fusion of
+    five features, of an earlier version, does not ask how far.
     """
-    features = np.empty(5, np.float32)
+    last = tables[0].shape[0]
+    features = np.empty(last + 1, np.float32)
     silent = np.log(NO_VOTE)  # most candidates have no vote of one kind
     for i in range(start, stop):
+        largest = np.float32(-np.inf)
+        for c in range(labels.shape[1]):
+            label = labels[i, c]
+            if 0 <= label < ranked.shape[0] and ranked[label]:
+                largest = max(largest, margins[i, c])
         for c in range(labels.shape[1]):
             label, told = labels[i, c], evidence[i, c]
             if label < 0:
@@ -106,10 +114,13 @@ def probabilities(labels, evidence, margins, frequency, without_centroid, defaul
             features[1] = np.log(told[0] + NO_VOTE) if told[0] > 0.0 else silent
             features[2] = np.log(told[1] + NO_VOTE) if told[1] > 0.0 else silent
             if without_centroid[label]:
-                features[3] = default_similarity
+                features[3] = defaults[0]
             else:
                 features[3] = np.log(max(told[2], np.float32(0.0)) + NO_SIMILARITY)
-            features[4] = np.log(np.float32(1 + frequency[label]))
+            if last == 5:
+                compared = label < ranked.shape[0] and ranked[label]
+                features[4] = margins[i, c] - largest if compared else defaults[1]
+            features[last] = np.log(np.float32(1 + frequency[label]))
             out[i, c] = 1.0 / (1.0 + np.exp(-_log_odds(features, tables)))
 
 

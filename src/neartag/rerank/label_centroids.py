@@ -14,8 +14,11 @@ from neartag.linalg import csr
 from neartag.linalg.rows import TABLE_ENTRIES, CSRArrays, Rows, csr_arrays, dense_if_faster, transpose
 from neartag.search import topk_kernels
 
-# Largest entries kept of a centroid, and labels whose sums are made at once. More of them change no figure.
-ENTRIES_KEPT, LABELS_AT_ONCE = 100, 4096
+# Largest entries kept of a centroid, and where there are many labels. More of them change no figure, and looking a
+# point's features up in them is a good part of training and prediction.
+ENTRIES_KEPT, MANY_LABELS, ENTRIES_KEPT_OF_MANY = 50, 10_000, 30
+# Labels whose sums are made at once.
+LABELS_AT_ONCE = 4096
 
 
 @dataclass
@@ -33,13 +36,16 @@ class LabelCentroids:
         Y: csr_matrix,
         threads: int,
         *,
-        entries_kept: int = ENTRIES_KEPT,
+        entries_kept: int | None = None,
         labels_at_once: int = LABELS_AT_ONCE,
         max_table: int = TABLE_ENTRIES,
     ) -> LabelCentroids:
         """Return the centroids of unit rows (n, d) by their labels (n, L)."""
         labels = Y.shape[1]
         turned = csr_matrix(Y.T.tocsr())  # (L, n)
+        if entries_kept is None:
+            used = np.count_nonzero(np.diff(turned.indptr))
+            entries_kept = ENTRIES_KEPT if used <= MANY_LABELS else ENTRIES_KEPT_OF_MANY
         blocks, lengths = [], np.zeros(labels, np.float32)
         for first in range(0, labels, labels_at_once):
             sums = csr_matrix(turned[first : first + labels_at_once] @ X)  # (block, d)

@@ -33,9 +33,10 @@ class Reranker:
     size: int  # candidates from each of the three at most
     centroids: LabelCentroids
     rankers: Rankers
-    fusion: Fusion  # of margin, votes, similarity and frequency
+    fusion: Fusion  # of margin, votes, similarity, how far the margin is behind, and frequency
     vote_fusion: Fusion  # of the votes alone, for labels that have neither ranker nor centroid
     default_similarity: float  # what the centroid says of right candidates on average, for labels that have none
+    default_behind: float = 0.0  # how far their margins are behind on average, for labels that came after training
     new_rankers: Rankers | None = None  # of labels that came after training
 
     def candidates(
@@ -62,8 +63,9 @@ class Reranker:
             margins = np.where(new, self.new_rankers.margins(X, labels, threads), margins)
             ranked = self.rankers.has(labels) | new
         out = np.empty(labels.shape)
-        evidence = labels, candidates.evidence, margins, frequency, self._without_centroid, self.default_similarity
-        run_ranges(fusion_kernels.probabilities, len(labels), threads, *evidence, self.fusion.tables, out)
+        defaults = np.float32(self.default_similarity), np.float32(self.default_behind)
+        evidence = labels, candidates.evidence, margins, frequency, self.rankers.known, self._without_centroid
+        run_ranges(fusion_kernels.probabilities, len(labels), threads, *evidence, defaults, self.fusion.tables, out)
         if ranked is not None:
             others = candidates.mask & ~ranked
             if others.any():

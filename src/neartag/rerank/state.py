@@ -14,7 +14,7 @@ from neartag.rerank.rankers import Rankers
 from neartag.rerank.reranker import Reranker
 
 # The names in a folder are older than those in the program, and are kept.
-_FUSIONS = {"mixture": 5, "unranked": 2}  # and of how many features each is
+_FUSIONS = {"mixture": (5, 6), "unranked": (2,)}  # and of how many features each may be: 5 in an earlier version
 _RANKERS = ("rankers", "later")
 
 
@@ -33,6 +33,7 @@ def to_arrays(reranker: Reranker) -> tuple[dict[str, Any], dict[str, np.ndarray]
         "size": reranker.size,
         "by_feature": reranker.rankers.by_feature,
         "usual": reranker.default_similarity,
+        "usual_behind": reranker.default_behind,
     }
     return settings, arrays
 
@@ -41,9 +42,9 @@ def from_arrays(settings: dict[str, Any], arrays: dict[str, np.ndarray], d: int,
     """Return the reranker of d features and so many labels; ValueError unless the arrays are safe to read."""
     by_feature = settings["by_feature"]
     require(isinstance(by_feature, bool), "by_feature is neither true nor false")
-    default_similarity = settings["usual"]
-    usable = type(default_similarity) is float and math.isfinite(default_similarity)
-    require(usable, "usual is not a number")
+    default_similarity, default_behind = settings["usual"], settings.get("usual_behind", 0.0)
+    for value, name in ((default_similarity, "usual"), (default_behind, "usual_behind")):
+        require(type(value) is float and math.isfinite(value), f"{name} is not a number")
     lengths = arrays["lengths"]
     require(lengths.dtype == np.float32 and lengths.shape == (labels,), f"there are not {labels} lengths of means")
     require(not {"means", *_RANKERS} & set(arrays), "means or rankers are not sparse")
@@ -58,6 +59,7 @@ def from_arrays(settings: dict[str, Any], arrays: dict[str, np.ndarray], d: int,
         fusion=fusion,
         vote_fusion=vote_fusion,
         default_similarity=default_similarity,
+        default_behind=default_behind,
         new_rankers=rankers.get("later"),
     )
 
@@ -71,10 +73,11 @@ def _read_rankers(arrays: dict[str, np.ndarray], name: str, d: int, labels: int)
     return Rankers(get_rows(arrays, name), bias, known.astype(bool))
 
 
-def _read_fusion(arrays: dict[str, np.ndarray], name: str, features: int) -> Fusion:
+def _read_fusion(arrays: dict[str, np.ndarray], name: str, features: tuple[int, ...]) -> Fusion:
     fine, coarse, weights = (arrays[f"{name}.{piece}"] for piece in ("fine", "coarse", "weights"))
     for knots in (fine, coarse):
-        fit = knots.dtype == np.float64 and knots.ndim == 2 and knots.shape[0] == features and knots.shape[1] > 1
+        fit = knots.dtype == np.float64 and knots.ndim == 2 and knots.shape[0] in features and knots.shape[1] > 1
+        fit = fit and len(knots) == len(fine)
         rising = fit and bool(np.isfinite(knots).all()) and bool((np.diff(knots, axis=1) > 0).all())
         require(rising, f"{name} has knots that do not rise")
     fit = weights.dtype == np.float64 and weights.shape == (count_terms(fine, coarse) + 1,)

@@ -33,7 +33,7 @@ MAX_FUSION_CANDIDATES = 250_000
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
 # the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
-SIMILARITY_COLUMN = 3
+SIMILARITY_COLUMN, BEHIND_COLUMN = 3, 4
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class HeldOutCandidates:
     """The candidates of points held out, with what the fusion was fitted to."""
 
     labels: np.ndarray  # (m, room), −1: none
-    features: np.ndarray  # (candidates, 5), row after row
+    features: np.ndarray  # (candidates, 6), row after row
     correct: np.ndarray  # (candidates,)
     fitted: np.ndarray  # (candidates,) which of them the fusion was fitted to
 
@@ -106,12 +106,14 @@ def fit_reranker(
     options: RerankOptions,
     threads: int,
     report: Callable[[int], None] = lambda steps: None,
-) -> FittedReranker:
+    is_worth_it: Callable[[np.ndarray, np.ndarray], bool] | None = None,
+) -> FittedReranker | None:
     """Return what reranks the votes on unit rows X (n, d) with labels Y (n, L), and what was chosen for it.
 
     The rankers are trained without the held-out points. The fusion is fitted to these, and the cost is chosen by how
     well it fits. On a small data set the rankers are then trained again on all points. `report` is called after each
-    step.
+    step. `is_worth_it` is asked, before that, with the answers for the held-out points: candidates and probabilities
+    (m, room). Where it says no there is no reranker.
     """
     size = candidates_per_source(Y) if options.size is None else int(min(options.size, Y.shape[1]))
     # Held-out points may not be used yet, not even as neighbours of the others: their labels would be wrong candidates
@@ -129,17 +131,22 @@ def fit_reranker(
     features, correct, fitted = trial.fusion_features(ranked, threads), trial.correct, trial.fitted
     fusion = Fusion.fit(features[fitted], correct[fitted], threads)
     report(1)
+    labels = trial.candidates.labels
+    held_out = HeldOutCandidates(labels, features, correct, fitted)
+    if is_worth_it is not None and not is_worth_it(*held_out.answers(fusion, threads)):
+        return None
     vote_fusion = _fit_vote_fusion(features, correct, fitted, threads)
-    default_similarity = float(features[correct, SIMILARITY_COLUMN].mean()) if correct.any() else 0.0
+    right = features[correct]
+    default_similarity, default_behind = (
+        float(right[:, each].mean()) if len(right) else 0.0 for each in (SIMILARITY_COLUMN, BEHIND_COLUMN)
+    )
     final = others
     if neighbours is not None:
         final = _prepare(X, Y, neighbours, size, options.seed, threads)
         ranked = final.fit_rankers(cost, options.min_weight, threads)
     report(1)
-    labels = trial.candidates.labels
     ranked = ranked.choose_layout(trial.rows, labels)
-    reranker = Reranker(size, final.centroids, ranked, fusion, vote_fusion, default_similarity)
-    held_out = HeldOutCandidates(labels, features, correct, fitted)
+    reranker = Reranker(size, final.centroids, ranked, fusion, vote_fusion, default_similarity, default_behind)
     return FittedReranker(reranker, size, float(cost), is_nearby, held_out)
 
 
@@ -192,7 +199,7 @@ class _Trial:
         """Return the fusion's features of all candidates, with what these rankers say of them."""
         labels = self.candidates.labels
         margins = ranked.choose_layout(self.rows, labels).margins(self.rows, labels, threads)
-        return self.candidates.fusion_features(margins, self.frequency)
+        return self.candidates.fusion_features(margins, ranked.known, self.frequency)
 
 
 def _make_trial(

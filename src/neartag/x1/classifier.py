@@ -187,7 +187,7 @@ class X1Classifier(LabelClassifier):
         _warn_of_oddities(rows.shape[0], asked, settings, Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with single_threaded_blas():
-            model, self.held_out_ = fit_model(rows, Y, settings, machine, choose_progress(progress), held_out)
+            model, self.held_out_ = fit_model(rows, Y, asked, machine, choose_progress(progress), held_out)
         # The model tells that refining was asked for, also where the points were too few for it.
         self._keep_model(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self

@@ -157,5 +157,10 @@ def _score(model: X1Model, voters: Voters, Y: Any, threads: int) -> float:
     most = min(KS[-1], model.n_labels)
     labels = np.full((Y.shape[0], KS[-1]), -1, np.int32)
     labels[:, :most], _ = vote(model.label_arrays, voters, model.frequency, most, threads)
-    measured = evaluate(labels, Y, ks=KS)
+    return mean_precision(labels, Y)
+
+
+def mean_precision(labels: np.ndarray, Y: Any) -> float:
+    """Return the mean of P@1, P@3 and P@5 of answers (m, 5 or more), best first, −1: none."""
+    measured = evaluate(np.ascontiguousarray(labels[:, : KS[-1]]), Y, ks=KS)
     return float(np.mean([measured[f"P@{k}"] for k in KS]))

@@ -22,7 +22,7 @@ from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, Featu
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
-from neartag.x1.resolve import HELD_OUT_SHARE
+from neartag.x1.resolve import HELD_OUT_SHARE, DataFacts, resolve
 from neartag.x1.schedule import Machine
 from neartag.x1.selection import (
     HeldOut,
@@ -31,6 +31,7 @@ from neartag.x1.selection import (
     choose_vote,
     first_choices,
     held_out_rows,
+    mean_precision,
     retrieve_held_out,
 )
 from neartag.x1.settings import RerankSettings, X1Settings
@@ -54,14 +55,22 @@ class TrainingRun:
 
 
 def fit_model(
-    rows: Rows, Y: csr_matrix, settings: X1Settings, machine: Machine, progress: Progress, return_held_out: bool
+    rows: Rows, Y: csr_matrix, asked: X1Settings, machine: Machine, progress: Progress, return_held_out: bool
 ) -> tuple[X1Model, HeldOut | None]:
-    """Return the model of unit rows with resolved settings and, if wanted, what it answered for the held-out points."""
+    """Return the model of unit rows and, if wanted, what it answered for the held-out points.
+
+    Rankers are linear: of measurements, unlike of words, they may know less than votes. Where the held-out points say
+    so, the model is trained for votes alone.
+    """
+    facts = DataFacts.of(rows)
+    settings = resolve(asked, facts)
     run = TrainingRun(rows, Y, hold_out(rows.shape[0], settings, return_held_out), machine, progress)
     refit = is_refitted(run, settings)
     learners = fit_learners(run, settings, run.held_out, "trying on held-out points" if refit else "training")
     model = select_vote(run, settings, learners)
-    model, answered = fit_reranker(run, settings, model, return_held_out)
+    model, answered = fit_reranker(run, settings, model, return_held_out, may_do_without=facts.dense)
+    if settings.rerank.enabled and model.reranker is None:
+        return fit_model(rows, Y, _votes_alone(asked), machine, progress, return_held_out)
     return refit_or_join(run, model, refit), answered
 
 
@@ -104,9 +113,12 @@ def select_vote(run: TrainingRun, settings: X1Settings, learners: list[Learner])
 
 
 def fit_reranker(
-    run: TrainingRun, settings: X1Settings, model: X1Model, return_held_out: bool
+    run: TrainingRun, settings: X1Settings, model: X1Model, return_held_out: bool, *, may_do_without: bool
 ) -> tuple[X1Model, HeldOut | None]:
-    """Step 3: return the model with a reranker, where one is asked for, and if wanted the held-out points' answers."""
+    """Step 3: return the model with a reranker, where one is asked for, and if wanted the held-out points' answers.
+
+    Without a reranker, if it `may_do_without` one and the votes alone are as good on the held-out points.
+    """
     rows, held, jobs = run.rows, run.held_out, run.machine.jobs
     if not len(held) or not (settings.rerank.enabled or return_held_out):
         return model, None
@@ -121,7 +133,17 @@ def fit_reranker(
     with run.progress:
         run.progress.start(rerank.N_REPORTED_STEPS, "refining")
         options = _rerank_options(settings.rerank, settings.random_state)
-        fitted = rerank.fit_reranker(rows, run.Y, votes, options, jobs, run.progress.advance)
+        is_worth_it = None
+        if may_do_without:
+            by_votes = mean_precision(answer_held_out(model, held, retrieved, HELD_OUT_ANSWERS).labels, run.Y[held])
+
+            def is_worth_it(labels: np.ndarray, scores: np.ndarray) -> bool:
+                best, _ = best_candidates(labels, scores, model.frequency, HELD_OUT_ANSWERS, jobs)
+                return mean_precision(best, run.Y[held]) > by_votes
+
+        fitted = rerank.fit_reranker(rows, run.Y, votes, options, jobs, run.progress.advance, is_worth_it)
+    if fitted is None:
+        return model, None
     chosen = model.settings.replace(refine_candidates=fitted.size, refine_cost=fitted.cost)
     if fitted.is_nearby:
         chosen = chosen.replace(feature_search="near")
@@ -156,6 +178,12 @@ def round_learner(learner: Learner, precision: str) -> Learner:
 def _with_cells(learners: list[Learner], settings: X1Settings, jobs: int) -> list[Learner]:
     """Return the learners with their points in cells, where that is how they are searched."""
     return [each.with_cells(jobs) for each in learners] if settings.vote.search == "cells" else learners
+
+
+def _votes_alone(asked: X1Settings) -> X1Settings:
+    """Return the settings without a reranker; a search in cells, where that was open, which is as quick as with one."""
+    search = "cells" if asked.vote.search == "auto" else asked.vote.search
+    return asked.replace(refine=False, vote_search=search)
 
 
 def _rerank_options(settings: RerankSettings, seed: int | None) -> rerank.RerankOptions:

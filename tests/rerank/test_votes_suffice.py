@@ -1,0 +1,48 @@
+"""Of measurements votes may know more than linear rankers: then the model is trained for votes alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from neartag.x1.classifier import X1Classifier
+
+
+def rings(n=1500, seed=0):
+    """Return points on rings, in eight directions: who is near knows the ring, and no line does."""
+    random = np.random.default_rng(seed)
+    ring, turn = random.integers(0, 4, n), random.random(n) * 2 * np.pi
+    plane = (1 + ring)[:, None] * np.column_stack([np.cos(turn), np.sin(turn)]) + 0.05 * random.standard_normal((n, 2))
+    centres = np.random.default_rng(1).uniform(-4, 4, (60, 2))
+    X = np.exp(-((plane[:, None] - centres) ** 2).sum(axis=2))  # (n, 60)
+    return X.astype(np.float32), np.eye(4, dtype=np.float32)[ring]
+
+
+def lines(n=1500, seed=0):
+    """Return measurements of which lines tell everything, and most say nothing."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 40)).astype(np.float32)
+    return X, (X[:, :6] > 0.8).astype(np.float32)
+
+
+@pytest.mark.parametrize(("make", "ranked"), [(rings, False), (lines, True)])
+def test_rankers_are_kept_where_they_pay(make, ranked):
+    X, Y = make()
+    model = X1Classifier(n_jobs=1).fit(X, Y).model_
+    assert (model.reranker is not None) == ranked
+    assert model.settings.rerank.enabled  # it was asked for
+
+
+def test_the_model_without_rankers_is_that_of_votes_alone():
+    X, Y = rings()
+    found = X1Classifier(n_jobs=1).fit(X, Y)
+    votes = X1Classifier(n_jobs=1, refine=False, vote_search="cells").fit(X, Y)
+    for ours, theirs in zip(found.predict_topk(X, 3), votes.predict_topk(X, 3), strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def test_held_out_answers_are_told_all_the_same():
+    X, Y = rings()
+    found = X1Classifier(n_jobs=1).fit(X, Y, held_out=True)
+    assert found.model_.reranker is None
+    assert len(found.held_out_.labels) >= 100
