@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from neartag.methods.tune import Trial, Tuned
 
 MAX_SHOWN_TRIALS = 12  # lines of the table
-CLEAR_GAIN = 0.5  # points; less could be different on another held-out part of a few thousand points
+# Points by which two settings differ on a held-out point, about: a gain below two standard errors of that may be chance.
+SPREAD = 15.0
 
 
 def make_report(
@@ -89,7 +91,8 @@ def _gain(tuned: Tuned) -> str:
     if tuned.best.default:
         return "none: the default settings are the best that was tried"
     parts = (f"{name} {tuned.best.metrics[name] - value:+.2f}" for name, value in tuned.default.metrics.items())
-    chance = "; so little may be chance" if tuned.gain < CLEAR_GAIN else ""
+    clear = 2 * SPREAD / math.sqrt(tuned.held_out)
+    chance = "; so little may be chance" if tuned.gain < clear else ""
     return f"{tuned.gain:+.2f} points over the default on the held-out points ({', '.join(parts)}){chance}"
 
 
