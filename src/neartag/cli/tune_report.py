@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from neartag.methods.tune import Trial, Tuned
 
 MAX_SHOWN_TRIALS = 12  # lines of the table
-# Points by which two settings differ on a held-out point, about: a gain below two standard errors of that may be chance.
+# About how far two settings differ on a held-out point: a gain below two standard errors of that may be chance.
 SPREAD = 15.0
 
 
