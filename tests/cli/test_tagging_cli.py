@@ -376,7 +376,7 @@ def test_rows_of_features_are_refined(tmp_path):
         for number in range(80)
         for label in range(3)
     ]
-    (tmp_path / "rows.txt").write_text("\n".join([f"{len(rows)} 15 3", *rows]) + "\n")
+    (tmp_path / "rows.txt").write_text("\n".join([f"{len(rows)} 150 3", *rows]) + "\n")
     fast = ["--embedding-dim", "5", "--n-jobs", "1"]
     done = run("train", tmp_path / "rows.txt", tmp_path / "model", "--refine", *fast)
     assert done.exit_code == 0, done.stderr

@@ -39,7 +39,7 @@ def show(model: str, report: dict[str, Any]) -> None:
         _show_learners(report["learners"])
     if settings.get("refine"):
         print()
-        _show_refinement(report["refinement"], report["labels"])
+        _show_refinement(report)
     if "drift" in report:
         print()
         _show_drift(report["drift"])
@@ -58,9 +58,14 @@ def _features(report: dict[str, Any]) -> list[tuple[str, str]]:
     return [*chosen, *([] if language is None else [("language", LANGUAGES[language].capitalize())])]
 
 
-def _show_refinement(refinement: dict[str, Any] | None, labels: int) -> None:
+def _show_refinement(report: dict[str, Any]) -> None:
+    refinement, labels = report["refinement"], report["labels"]
     if refinement is None:
-        output.show_pairs([("rankers", "none: too few points, or votes alone were as good on those held out")])
+        from neartag.x1.resolve import MIN_POINTS_TO_RERANK
+
+        few = report["points"] < MIN_POINTS_TO_RERANK
+        why = "there were too few points to fit them to" if few else "votes alone were as good on the points held out"
+        output.show_pairs([("rankers", f"none: {why}, and votes decide alone")])
         return
     later = refinement["later_rankers"]
     rankers = refinement["rankers"] + later
