@@ -36,6 +36,7 @@ PUBLIC = {
     "data.synthetic.make": synthetic.make,
     **{f"presets.{name}": getattr(presets, name) for name in presets.__all__},
     "tune.tune": tune.tune,
+    "tune.tune_texts": tune.tune_texts,
     **{f"store.{name}": getattr(store, name) for name in store.__all__ if name != "StoredModel"},
     **{each.__name__: each for each in (LiveTagger, TextTagger, TfidfFeatures, VectorFeatures, X1Classifier)},
 }

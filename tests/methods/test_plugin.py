@@ -91,7 +91,7 @@ class TestCommands:
     def test_tune(self, folder, tmp_path):
         out = tmp_path / "toy.json"
         report = json.loads(succeed("tune", folder, "--method", "toy", "--out", out, "--json", "--n-jobs", 1))
-        assert len(report["trials"]) == 2
+        assert len(report["trials"]) == 3, "the default, and each scale"
         assert report["settings"].keys() == {"row_scale", "toy_power"}
         assert presets.get(str(out), "toy") == report["settings"]
         assert "settings of Toy, judged by" in succeed("tune", folder, "--method", "toy", "--fix", "toy_power=1")

@@ -13,7 +13,7 @@ from neartag.core.errors import DataError, ParameterError
 from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.data import formats, synthetic
-from neartag.methods import registry, tune
+from neartag.methods import halving, registry, tune
 from neartag.methods import search_space as grids
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
@@ -63,7 +63,7 @@ class TestSearch:
         found = tune.tune(data.X, data.Y, fixed=FIXED, tried={"l2": [1e6, 1.0]}, n_jobs=1)
         assert found.settings["l2"] == 1.0
         assert found.best.score == max(trial.score for trial in found.trials)
-        assert [trial.settings["l2"] for trial in found.trials] == [1e6, 1.0]
+        assert [trial.settings["l2"] for trial in found.trials] == ["auto", 1e6, 1.0]
         assert {name: found.settings[name] for name in FIXED} == FIXED
 
     def test_what_only_prediction_uses_is_the_best_there_is_nearby(self, data):
@@ -96,15 +96,48 @@ class TestSearch:
         fit = X1Classifier.fit
         monkeypatch.setattr(X1Classifier, "fit", lambda self, *given: fits.append(self) or fit(self, *given))
         tune.tune(data.X, data.Y, fixed=FIXED, tried={"l2": [1.0, 3.0]}, n_jobs=1)
-        assert len(fits) == 2
+        assert len(fits) == 1 + 2, "the default, and each value"
+
+    def test_what_was_refined_with_other_votes_is_trained_again(self, data):
+        fixed = {**FIXED, "refine": True, "refine_cost": 1.0, "l2": 1.0}
+        del fixed["vote_sharpness"]
+        found = tune.tune(data.X, data.Y, fixed=fixed, tried={"vote_neighbours": [5, 20]}, n_jobs=1)
+        assert [trial.settings for trial in found.trials] == [{"vote_neighbours": count} for count in ("auto", 5, 20)]
+        rows, held = parted(400)
+        for trial in found.trials:
+            again = measured(X1Classifier(**fixed, **trial.settings, n_jobs=1), data, rows, held)
+            assert list(trial.metrics.values()) == pytest.approx(again)
+
+    def test_the_default_is_tried_in_every_round_and_never_beats_the_choice(self, data):
+        fixed = {name: value for name, value in FIXED.items() if name not in ("refine", "vote_sharpness")}
+        found = tune.tune(data.X, data.Y, fixed=fixed, n_jobs=1, min_round_points=30)
+        sizes = list(dict.fromkeys(trial.points for trial in found.trials))
+        assert sizes == [35, 106, 320]
+        defaults = [trial for trial in found.trials if trial.default]
+        assert [trial.points for trial in defaults] == sizes
+        assert {trial.settings["refine"] for trial in found.trials} == {True, False}
+        rows, held = parted(400)
+        again = measured(X1Classifier(**fixed, n_jobs=1), data, rows, held)
+        assert list(found.default.metrics.values()) == pytest.approx(again)
+        assert found.default is defaults[-1]
+        assert found.gain == found.best.score - found.default.score >= 0
+        again = measured(X1Classifier(**found.settings, n_jobs=1), data, rows, held)
+        assert list(found.best.metrics.values()) == pytest.approx(again)
+
+    def test_where_nothing_is_better_the_default_is_chosen(self, data):
+        fixed = {"row_scale": "unit", "metric": "cosine", "vote_weight": "similarity"}
+        found = tune.tune(data.X, data.Y, "knn", fixed=fixed, tried={"neighbours": [300]}, n_jobs=1)
+        assert found.best is found.default
+        assert found.gain == 0
+        assert 1 < found.settings["neighbours"] < 300
 
     def test_more_points_for_those_that_go_on(self, data):
         fixed = {name: value for name, value in FIXED.items() if name != "embedding_dim"}
         tried = {"embedding_dim": [2, 5, 10], "l2": [0.1, 1.0, 1e3, 1e4]}
         found = tune.tune(data.X, data.Y, fixed=fixed, tried=tried, n_jobs=1, min_round_points=30)
         sizes = [trial.points for trial in found.trials]
-        assert sizes == [106] * 12 + [320] * 4
-        first, last = found.trials[:12], found.trials[12:]
+        assert sizes == [106] * 13 + [320] * 5, "the default comes first, and goes on in any case"
+        first, last = found.trials[1:13], found.trials[14:]
         best = sorted(first, key=lambda trial: -trial.score)[:4]
         pairs = [[(t.settings["embedding_dim"], t.settings["l2"]) for t in some] for some in (best, last)]
         assert pairs[0] == pairs[1], "the best third goes on, the best first"
@@ -113,8 +146,8 @@ class TestSearch:
 
     def test_nobody_is_trained_on_the_points_that_judge(self, data, monkeypatch):
         parts = []
-        made = tune.run_trial
-        monkeypatch.setattr(tune, "run_trial", lambda *given: parts.append(given[-1]) or made(*given))
+        made = halving.run_trial
+        monkeypatch.setattr(halving, "run_trial", lambda *given: parts.append(given[-1]) or made(*given))
         tune.tune(data.X, data.Y, "knn", n_jobs=1, random_state=5, min_round_points=30)
         rows, held = parted(400, 5)
         for X, Y, X_held, Y_held in parts:
@@ -129,8 +162,11 @@ class TestSearch:
         assert [trial.metrics for trial in one.trials] == [trial.metrics for trial in other.trials]
 
     def test_features_keep_a_vote_whatever_comes_first(self, data):
-        found = tune.tune(data.X, data.Y, fixed=FIXED, tried={"l2": [1e6], "feature_share": [0.0, 0.9]}, n_jobs=1)
-        assert found.settings["feature_share"] == 0.9, "embeddings are worth nothing at this penalty"
+        fixed = {**FIXED, "l2": 1e6, "vote_neighbours": 20}
+        found = tune.tune(data.X, data.Y, fixed=fixed, tried={"feature_share": [0.0, 0.9]}, n_jobs=1)
+        default, other = found.trials
+        assert default.default
+        assert other.settings["feature_share"] == 0.9, "embeddings are worth nothing at this penalty"
 
     @pytest.mark.parametrize("method", ["knn", "leml"])
     def test_other_methods(self, data, method):
@@ -159,7 +195,7 @@ class TestSearch:
 
         bar = Counting()
         tune.tune(data.X, data.Y, "knn", n_jobs=1, progress=bar)
-        assert bar.done == bar.total == 2
+        assert bar.done == bar.total == 3
 
 
 class TestPlan:
@@ -188,20 +224,75 @@ class TestPlan:
     @pytest.mark.parametrize("points", [100, grids.MANY_POINTS])
     def test_every_grid_can_be_used(self, method, points):
         method = METHODS[method]
-        training, prediction = grids.default_grid(method, points)
-        later = method.prediction
-        assert set(prediction) <= set(later)
-        assert not set(training) & set(later)
-        for name, values in {**training, **prediction}.items():
-            assert len(set(values)) == len(values) >= 1
-            for value in values:
-                check_settings({name: value}, method.parameters, method.name)
-        grids.default_grid(method, points).training.clear()
-        assert grids.default_grid(method, points).training == training
+        for space in (method.search_space, *method.search_space.others):
+            training, prediction, when, _ = grids.space_grid(space, points)
+            later = method.prediction
+            assert set(prediction) <= set(later)
+            assert space.retrains or not set(training) & set(later)
+            check_settings(when, method.parameters, method.name)
+            for name, values in {**training, **prediction}.items():
+                assert len(set(values)) == len(values) >= 1
+                for value in values:
+                    check_settings({name: value}, method.parameters, method.name)
+            grids.space_grid(space, points).training.clear()
+            assert grids.space_grid(space, points).training == training
 
     def test_clusters_are_tried_on_many_points_only(self):
-        assert "n_clusters" not in grids.default_grid(METHODS["x1"], grids.MANY_POINTS - 1).training
-        assert "n_clusters" in grids.default_grid(METHODS["x1"], grids.MANY_POINTS).training
+        (votes,) = METHODS["x1"].search_space.others
+        assert "n_clusters" not in grids.space_grid(votes, grids.MANY_POINTS - 1).training
+        assert "n_clusters" in grids.space_grid(votes, grids.MANY_POINTS).training
+
+    def test_of_a_large_space_single_changes_come_first(self):
+        search = grids.plan_search(METHODS["x1"], 1000, {}, {})
+        made = search.candidates(0)
+        assert len(made) == grids.MAX_CANDIDATES
+        assert len({candidate.key for candidate in [search.default, *made]}) == len(made) + 1
+        assert made[0].settings == {"refine": False, "embedding_dim": 200, "l2": 1.0, "svp_neighbours": 100}
+        assert made[1].settings == {**search.default.settings, "refine_cost": 0.5}
+        changed = [
+            sum(value != "auto" for name, value in candidate.settings.items() if name != "refine")
+            for candidate in made
+            if candidate.settings["refine"]
+        ]
+        assert changed[:10] == [1] * 10
+        assert max(changed) > 1
+        assert [candidate.key for candidate in search.candidates(0)] == [candidate.key for candidate in made]
+        assert [candidate.key for candidate in search.candidates(1)] != [candidate.key for candidate in made]
+        assert made[0].prediction.keys() == {"vote_neighbours", "feature_share", "vote_sharpness"}
+        assert not made[1].prediction
+
+    @pytest.mark.parametrize(
+        ("fixed", "tried", "kept"),
+        [
+            ({}, {}, [True, False]),
+            ({"refine": False}, {}, [None]),
+            ({}, {"refine": [False]}, [False]),
+            ({"refine": True}, {"refine_cost": [1.0]}, [None]),
+        ],
+    )
+    def test_spaces_that_are_left(self, fixed, tried, kept):
+        search = grids.plan_search(METHODS["x1"], 1000, fixed, tried)
+        assert [grid.when.get("refine") for grid in search.grids] == kept
+        assert search.default.settings.get("refine", True) is True
+
+    def test_what_votes_do_not_use_is_not_tried_with_them(self):
+        refined, votes = grids.plan_search(METHODS["x1"], 1000, {}, {"refine_cost": [7.0], "svp_step": [1.0]}).grids
+        assert (refined.training["refine_cost"], refined.training["svp_step"]) == ([7.0], [1.0])
+        assert "refine_cost" not in votes.training
+        assert votes.training["svp_step"] == [1.0]
+
+    def test_changes_that_helped_are_tried_together(self):
+        search = grids.plan_search(METHODS["x1"], 1000, {"refine": True}, {})
+        single = {tuple(candidate.settings.values()): candidate.key for candidate in search.candidates(0)}
+        auto = dict.fromkeys(search.default.settings, "auto")
+        scores = {search.default.key: 50.0}
+        assert search.join_gains(scores) is None
+        for change, score in (({"l2": 3.0}, 51.0), ({"l2": 10.0}, 52.0), ({"refine_cost": 0.5}, 49.0)):
+            scores[single[tuple({**auto, **change}.values())]] = score
+        assert search.join_gains(scores) is None
+        scores[single[tuple({**auto, "embedding_dim": 100}.values())]] = 50.5
+        assert search.join_gains(scores).settings == {**auto, "l2": 10.0, "embedding_dim": 100}
+        assert search.join_gains({}) is None
 
 
 class TestFailures:
@@ -217,11 +308,23 @@ class TestFailures:
 
         monkeypatch.setattr(X1Classifier, "fit", picky)
         found = tune.tune(data.X, data.Y, fixed=FIXED, tried={"l2": [3.0, 4.0, 1.0]}, n_jobs=1)
-        assert [trial.error for trial in found.trials] == ["three is too many", "there was not enough memory", ""]
-        assert found.settings["l2"] == 1.0
-        assert found.trials[0].score < 0
+        assert [trial.error for trial in found.trials] == ["", "three is too many", "there was not enough memory", ""]
+        assert found.settings["l2"] in ("auto", 1.0)
+        assert found.trials[1].score < 0
         with pytest.raises(ParameterError, match="no settings of x1 could be trained: three is too many"):
-            tune.tune(data.X, data.Y, fixed=FIXED, tried={"l2": [3.0]}, n_jobs=1)
+            tune.tune(data.X, data.Y, fixed={**FIXED, "l2": 3.0}, tried={"vote_neighbours": [3]}, n_jobs=1)
+
+    def test_a_default_that_cannot_be_trained_is_passed_over(self, data, monkeypatch):
+        fit = X1Classifier.fit
+
+        def picky(self, *given):
+            if self.l2 == "auto":
+                raise DataError("say how much")
+            return fit(self, *given)
+
+        monkeypatch.setattr(X1Classifier, "fit", picky)
+        found = tune.tune(data.X, data.Y, fixed=FIXED, tried={"l2": [1.0]}, n_jobs=1)
+        assert (found.default, found.gain, found.settings["l2"]) == (None, None, 1.0)
 
     def test_a_bug_is_not_hidden(self, data, monkeypatch):
         def broken(self, *given):
@@ -295,20 +398,26 @@ class TestCommand:
     def test_shows_what_was_tried_and_writes_a_preset(self, folder, data, tmp_path):
         out = tmp_path / "mine.json"
         shown = succeed("tune", folder, *self.SMALL, "--try", "l2=1,3", "--out", out, "--quiet")
-        assert "2 settings of X1 (SLEEC), judged by 80 held-out points" in shown
+        assert "settings of X1 (SLEEC), judged by 80 held-out points" in shown
         assert "l2=3" in shown
+        assert "default: " in shown
+        assert not list(tmp_path.glob("*.progress"))
         assert f"neartag train {folder} MODEL --preset {out}" in shown
         written = json.loads(out.read_text())
         assert written["method"] == "x1"
         assert written["settings"]["embedding_dim"] == 10
-        assert (written["about"]["trained_on"], written["about"]["held_out"], written["about"]["tried"]) == (320, 80, 2)
+        assert (written["about"]["trained_on"], written["about"]["held_out"]) == (320, 80)
         succeed("train", folder, tmp_path / "model", "--preset", out, "--n-jobs", 1)
         settings = store.load(tmp_path / "model").model.parameters
-        assert {name: settings[name] for name in written["settings"]} == written["settings"]
+        set_to = {name: value for name, value in written["settings"].items() if value != "auto"}
+        assert len(set_to) > 3
+        assert {name: settings[name] for name in set_to} == set_to
         expected = tune.tune(
             data.X, data.Y, fixed={"n_clusters": 1, "embedding_dim": 10, "svp_neighbours": 20}, tried={"l2": [1.0, 3.0]}
         )
         assert written["settings"] == expected.settings
+        assert written["about"]["tried"] == len(expected.trials)
+        assert "features" not in written
         report = json.loads(
             succeed("compare", "--train", folder, "--test", folder / "train.txt", "--preset", out, "--json")
         )
@@ -317,13 +426,18 @@ class TestCommand:
     def test_json_has_every_trial(self, folder):
         report = json.loads(succeed("tune", folder, "--method", "knn", "--json", "--n-jobs", 1))
         assert report["method"] == "knn"
-        assert len(report["trials"]) == 2
+        assert [trial["default"] for trial in report["trials"]] == [True, False, False]
+        assert report["default"] == report["trials"][0]
+        assert report["gain"] == max(trial["score"] for trial in report["trials"]) - report["default"]["score"]
+        assert report["train"].startswith(f"neartag train {folder} MODEL --method knn --row-scale")
+        assert report["seconds"] > 0
+        assert "features" not in report
         assert report["settings"].keys() == {"row_scale", "neighbours", "metric", "vote_weight"}
         best = max(report["trials"], key=lambda trial: trial["score"])
         assert report["about"]["P@1"] == round(best["metrics"]["P@1"], 2)
 
     def test_without_a_file_the_options_are_shown(self, folder):
-        shown = succeed("tune", folder, *self.SMALL, "--try", "l2=1", "--max-points", 200)
+        shown = succeed("tune", folder, *self.SMALL, "--fix", "l2=1", "--max-points", 200)
         assert "judged by 40 held-out points" in shown
         line = next(line for line in shown.splitlines() if line.startswith("train "))
         assert f"neartag train {folder} MODEL --n-clusters 1 --embedding-dim 10" in line
@@ -348,6 +462,12 @@ class TestCommand:
             (["--out", "preset.txt"], "must end in .json"),
             (["--out", "nowhere/preset.json"], "there is no folder nowhere"),
             (["--max-points", "0"], "--max-points must be at least 1"),
+            (["--minutes", "0"], "--minutes must be above 0, not 0"),
+            (["--minutes", "nan"], "--minutes must be above 0"),
+            (["--fix", "features=letters"], "features='letters': must be one of auto, characters"),
+            (["--fix", "features=words,all"], "--fix features=words,all: name one kind, or use --try"),
+            (["--try", "features=words", "--try", "features=all"], "features was given before"),
+            (["--try", "features=words", "--fix", "features=all"], "features is both fixed and to be tried"),
             (["--random-state", "-1"], "--random-state must be at least 0"),
         ],
     )

@@ -19,7 +19,7 @@ from neartag.core.errors import ParameterError
 from neartag.core.parameters import Parameter, check_settings
 from neartag.data import Dataset, write
 from neartag.methods import registry
-from neartag.methods.search_space import choose_grid
+from neartag.methods.search_space import plan_search
 from neartag.x1.model import X1Model
 from neartag.x1.settings import X1Settings
 
@@ -108,9 +108,10 @@ def test_options():
 
 def test_tune():
     x1 = registry.get("x1")
-    assert choose_grid(x1, 100, {}, {"refine_least": [0.1, 0.2, 0.1]}).training["refine_min_weight"] == [0.1, 0.2]
+    refined = plan_search(x1, 100, {}, {"refine_least": [0.1, 0.2, 0.1]}).grids[0]
+    assert refined.training["refine_min_weight"] == [0.1, 0.2]
     with pytest.raises(ParameterError, match="refine_min_weight is both fixed and to be tried"):
-        choose_grid(x1, 100, {"refine_min_weight": 0.1}, {"refine_least": [0.2]})
+        plan_search(x1, 100, {"refine_min_weight": 0.1}, {"refine_least": [0.2]})
     X, Y = [[1, 0], [0, 1]] * 60, [[1, 0], [0, 1]] * 60
     one = {name: [1] for name in ("embedding_dim", "svp_neighbours", "l2", "vote_neighbours", "vote_sharpness")}
     found = tune.tune(X, Y, fixed={"refine_least": 0.4, "feature_share": 0}, tried=one, n_jobs=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ class EncoderOptions:
     hashing: int | None = None
     stop_words: str | None = None
     language: str | None = None
+    preset: Mapping[str, Any] | None = None  # features that a preset brings; what is given overrides them
 
     def make_encoder(self, part: str) -> Any:
         """Return the encoder chosen, or the default one for documents that bring this part, "text" or "vector".
@@ -37,17 +39,22 @@ class EncoderOptions:
         from neartag.encoders.feature_kinds import AUTO, CHOSEN_PARAMETERS, AutoFeatures, kind_parameters
         from neartag.encoders.registry import DEFAULTS, ENCODERS
 
-        parameters = self._read_parameters()
+        parameters, features = self._read_parameters(), self.features
         name = self.name or DEFAULTS[part]
+        if name == TFIDF and features is None and self.preset:
+            parameters = {**self.preset, **parameters}
+            features = parameters.pop("kind", None)
+            if features == AUTO and CHOSEN_PARAMETERS & parameters.keys():
+                features = None
         if name == TFIDF:
             chosen = CHOSEN_PARAMETERS & parameters.keys()
-            if self.features == AUTO and chosen:
+            if features == AUTO and chosen:
                 raise ParameterError(f"--features auto chooses {_flag(min(chosen))} by itself: leave one of them out")
-            if self.features == AUTO or (self.features is None and self.name is None and not chosen):
+            if features == AUTO or (features is None and self.name is None and not chosen):
                 return AutoFeatures(parameters)
-            if self.features is not None:
-                parameters = {**kind_parameters(self.features), **parameters}
-        elif self.features is not None:
+            if features is not None:
+                parameters = {**kind_parameters(features), **parameters}
+        elif features is not None:
             raise ParameterError(f"--features is for texts and the encoder {TFIDF!r}, not {name!r}: leave it out")
         encoder = ENCODERS.get(name)
         known = inspect.signature(encoder).parameters

@@ -31,8 +31,8 @@ def train(
         str | None,
         typer.Option(
             metavar="NAME|FILE.json",
-            help=f"Settings chosen for a data set: {', '.join(presets.names())}; or the file that neartag tune wrote. "
-            "Options given override them. Other methods have fewer.",
+            help=f"Settings chosen for a data set: {', '.join(presets.names())}; or the file that neartag tune wrote, "
+            "with the features of texts. Options given override them. Other methods have fewer.",
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in the folder.")] = False,
@@ -117,7 +117,18 @@ def train(
     from neartag.tagging.corpus import Corpus
     from neartag.tagging.fitting import fit_bundle
 
-    options = EncoderOptions(encoder, features, word_pairs, char_ngrams, min_df, max_df, hashing, stop_words, language)
+    options = EncoderOptions(
+        encoder,
+        features,
+        word_pairs,
+        char_ngrams,
+        min_df,
+        max_df,
+        hashing,
+        stop_words,
+        language,
+        None if preset is None else presets.get_features(preset),
+    )
     to_fit = options.make_encoder(reading.part)
     classifier = chosen.estimator_class()(**settings)
     resolve_jobs(classifier.n_jobs)
@@ -133,6 +144,8 @@ def train(
         for option, value in (("encoder", encoder), ("features", features), ("language", language)):
             if value is not None:
                 raise ParameterError(f"--{option} {value}: {data} holds rows of features, which need no encoder")
+        if options.preset is not None:
+            output.message(f"the features of {preset} are for texts, and {data} holds rows of features", quiet=quiet)
     choice = getattr(fitted, "choice_", None)
     if not quiet:
         reading.warn_skipped()

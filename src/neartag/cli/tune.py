@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neartag.cli import output
+from neartag.cli import output, tune_report
 from neartag.cli.options import (
     METHOD_NAMES,
     AsJson,
     Jobs,
     MaxMemory,
     Quiet,
-    flag,
-    in_words,
     read_settings,
     read_value,
 )
@@ -27,9 +28,10 @@ from neartag.methods import presets, registry
 from neartag.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from neartag.methods.tune import Trial, Tuned
+    from neartag.methods.points import Points
 
-MAX_SHOWN_TRIALS = 12  # lines of the table
+PROGRESS = ".progress"  # ending of the file beside --out that has the finished trials
+FEATURES = "features"
 
 
 @with_reading
@@ -49,6 +51,25 @@ def tune(
     out: Annotated[
         str | None, typer.Option(metavar="FILE.json", help="Write the choice, for neartag train --preset FILE.json.")
     ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="End within so many minutes, with the best so far. The result then depends on the machine's speed. "
+            "[default: try the whole small search]",
+        ),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep finished trials in this file, and go on from it if it is there.  [default: the file of --out, "
+            f"with {PROGRESS}]",
+        ),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Language of the texts, as for neartag train.")
+    ] = None,
     max_points: Annotated[
         int | None,
         typer.Option("--max-points", metavar="INTEGER", help="Use so many points, drawn at random, at most."),
@@ -61,38 +82,47 @@ def tune(
     *,
     reading: Reading,
 ) -> None:
-    """Choose a method's settings on a part of the training data.
+    """Choose a method's settings, and the features of texts, on a part of the training data.
 
-    A fifth of the points is held out. Each combination of a small grid is trained on few of the others, the best third
-    again on three times as many, until the last are trained on all. What only prediction uses, such as the number of
-    neighbours that vote, is chosen without training again. Best is the highest mean of P@1, P@3 and P@5.
+    A fifth of the points is held out. Settings are trained on few of the others, the best third again on three times as
+    many, until the last are trained on all. The default settings are among them in every round, so that the choice is
+    never worse than the default on the held-out points. Best is the highest mean of P@1, P@3 and P@5.
+
+    Where DATA holds texts, kinds of features are tried too: --fix features=words, --try features=words,characters.
+
+    With --out, a search that was interrupted goes on from what is finished when the same command is run again.
     """
-    chosen = registry.get(method)
-    fixed = {name: value for name, (value,) in read_assignments(fix or [], chosen, "--fix").items()}
-    tried = read_assignments(attempts or [], chosen, "--try")
+    begun, chosen = time.monotonic(), registry.get(method)
+    fixed_kind, fix = split_features(fix or [], "--fix")
+    kinds, attempts = split_features(attempts or [], "--try")
+    fixed = {name: value for name, (value,) in read_assignments(fix, chosen, "--fix").items()}
+    tried = read_assignments(attempts, chosen, "--try")
+    if fixed_kind and kinds:
+        raise ParameterError("features is both fixed and to be tried: leave one of the two out")
     if out is not None:
         presets.check_target(out)
+        resume = resume or f"{out}{PROGRESS}"
     if max_points is not None and max_points < 1:
         raise ParameterError(f"--max-points must be at least 1, not {max_points}")
     if random_state < 0:
         raise ParameterError(f"--random-state must be at least 0, not {random_state}")
+    if minutes is not None and not 0 < minutes < float("inf"):
+        raise ParameterError(f"--minutes must be above 0, not {minutes:g}")
     memory = read_settings({"max_memory": max_memory}).get("max_memory")
     check_source(data)
 
-    from neartag.cli.data import load_training
     from neartag.core.threads import resolve_jobs
     from neartag.methods import tune as search
 
     resolve_jobs(jobs)
     progress = output.progress(quiet)
     with progress.start(None, f"reading {data}"):
-        dataset, *_ = load_training(data, None if memory is None else parse_bytes(memory), reading)
+        room = None if memory is None else parse_bytes(memory)
+        points = load_points(data, room, reading, max_points, random_state, language, fixed_kind, kinds, jobs)
     if not quiet:
         reading.warn_skipped()
-    X, Y = draw_points(dataset.X, dataset.Y, max_points, random_state)
-    tuned = search.tune(
-        X,
-        Y,
+    tuned = search.tune_points(
+        points,
         chosen.name,
         fixed=fixed,
         tried=tried,
@@ -100,15 +130,81 @@ def tune(
         n_jobs=jobs,
         max_memory=memory,
         progress=progress,
+        minutes=None if minutes is None else max(1e-9, minutes - (time.monotonic() - begun) / 60),
+        resume=resume,
     )
-    about = describe(tuned, data, random_state)
+    features = None if tuned.features is None else points.describe_features(tuned.features)
+    report = tune_report.make_report(tuned, data, features, out, random_state, minutes)
     if out is not None:
-        presets.write(out, tuned.method, tuned.settings, about)
+        presets.write(out, tuned.method, tuned.settings, report["about"], features)
+    if resume is not None:
+        with contextlib.suppress(OSError):
+            Path(resume).unlink()
     if as_json:
-        trials = [{**vars(trial), "score": trial.score if trial.metrics else None} for trial in tuned.trials]
-        output.show_json({"method": tuned.method, "settings": tuned.settings, "about": about, "trials": trials})
+        output.show_json(report)
     else:
-        show(tuned, data, out)
+        tune_report.show(tuned, report)
+
+
+def load_points(
+    data: str,
+    memory: int | None,
+    reading: Reading,
+    max_points: int | None,
+    seed: int,
+    language: str | None,
+    fixed_kind: list[str],
+    kinds: list[str],
+    jobs: int,
+) -> Points:
+    """Return the points to search on: texts with the kinds of features to try, or rows of features."""
+    from neartag.cli.data import load_training
+    from neartag.cli.sources import read_data
+    from neartag.data import mapped
+    from neartag.data.dataset import Dataset
+    from neartag.linalg.validation import check_training
+    from neartag.methods.points import RowPoints
+
+    with mapped.memory_limit(memory):
+        given = None if reading.part == "vector" else read_data(data, "train", reading)
+        if given is None or isinstance(given, Dataset):
+            if language is not None or fixed_kind or kinds:
+                what = "--language" if language is not None else FEATURES
+                raise ParameterError(f"{what}: {data} holds rows of features, not texts, so there is nothing to choose")
+            dataset = load_training(data, memory, reading).dataset if given is None else given
+            rows = draw_rows(dataset.X.shape[0], max_points, seed)
+            return RowPoints(*check_training(dataset.X[rows], dataset.Y[rows], "tune"))
+        from neartag.encoders.languages import language_code
+        from neartag.tagging.tune_texts import TextPoints, collect_texts
+
+        parameters = {} if language is None else {"language": language_code(language)}
+        texts, Y = collect_texts(given)
+    if max_points is not None and max_points < len(texts):
+        rows = draw_rows(len(texts), max_points, seed)
+        texts, Y = [texts[int(row)] for row in rows], Y[rows]
+    points = TextPoints(texts, Y, kinds or None, parameters=parameters, n_jobs=jobs)
+    return points.fix_features(fixed_kind[0]) if fixed_kind else points
+
+
+def split_features(texts: Sequence[str], option: str) -> tuple[list[str], list[str]]:
+    """Return the kinds of features that texts such as features=words name, and the other texts."""
+    from neartag.tagging.tune_kinds import check_features
+
+    kinds: list[str] = []
+    others = []
+    for text in texts:
+        name, equals, after = text.partition("=")
+        if name.strip().lstrip("-") != FEATURES or not equals:
+            others.append(text)
+            continue
+        values = [value.strip() for value in after.split(",")]
+        if kinds:
+            raise ParameterError(f"{option} {text}: features was given before; give it once")
+        if option == "--fix" and len(values) > 1:
+            raise ParameterError(f"--fix {text}: name one kind, or use --try")
+        check_features(values)
+        kinds = list(dict.fromkeys(values))
+    return kinds, others
 
 
 def read_assignments(texts: Sequence[str], method: Method, option: str) -> dict[str, list[Any]]:
@@ -131,62 +227,10 @@ def read_assignments(texts: Sequence[str], method: Method, option: str) -> dict[
     return choices
 
 
-def draw_points(X: Any, Y: Any, most: int | None, seed: int) -> tuple[Any, Any]:
-    """Return the rows and labels of at most so many points, drawn at random."""
-    if most is None or most >= X.shape[0]:
-        return X, Y
+def draw_rows(points: int, most: int | None, seed: int) -> Any:
+    """Return the rows of at most so many points, drawn at random; a slice of all where they are not more."""
+    if most is None or most >= points:
+        return slice(None)
     import numpy as np
 
-    rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], most, replace=False))
-    return X[rows], Y[rows]
-
-
-def describe(tuned: Tuned, data: str, seed: int) -> dict[str, Any]:
-    """Return where the settings are from, for the preset's file."""
-    from neartag.core.version import __version__
-
-    return {
-        "data": data,
-        "trained_on": tuned.best.points,
-        "held_out": tuned.held_out,
-        **{name: round(value, 2) for name, value in tuned.best.metrics.items()},
-        "tried": len(tuned.trials),
-        "random_state": seed,
-        "neartag": __version__,
-    }
-
-
-def show(tuned: Tuned, data: str, out: str | None) -> None:
-    """Print what was tried, the best first, and how to use it."""
-    ranked = sorted(tuned.trials, key=lambda trial: (-trial.points, -trial.score))
-    rows = [_cells(trial) for trial in ranked[:MAX_SHOWN_TRIALS]]
-    headings = ("points", "P@1", "P@3", "P@5", "train s", "settings")
-    name = registry.get(tuned.method).title
-    title = f"{len(tuned.trials)} settings of {name}, judged by {tuned.held_out:,} held-out points"
-    output.show_table(headings, rows, title=title, words=(5,), strong=0)
-    if len(ranked) > MAX_SHOWN_TRIALS:
-        output.show_words(
-            f"and {len(ranked) - MAX_SHOWN_TRIALS} more that were worse or trained on fewer points (--json has all)"
-        )
-    print()
-    options = " ".join(_option(name, value) for name, value in tuned.settings.items())
-    own = "" if tuned.method == DEFAULT_METHOD else f" --method {tuned.method}"
-    chosen = f"--preset {out}" if out is not None else options
-    output.show_pairs([("best", options), ("train", f"neartag train {data} MODEL{own} {chosen}")])
-
-
-def _option(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return flag(name if value else f"no_{name}")
-    return f"{flag(name)} {in_words(value)}"
-
-
-def _cells(trial: Trial) -> list[str]:
-    settings = " ".join(f"{name}={in_words(value)}" for name, value in trial.settings.items())
-    numbers = [f"{value:.2f}" for value in trial.metrics.values()] or ["–"] * 3
-    return [
-        f"{trial.points:,}",
-        *numbers,
-        f"{trial.seconds:.1f}",
-        f"{settings}: {trial.error}" if trial.error else settings,
-    ]
+    return np.sort(np.random.default_rng(seed).choice(points, most, replace=False))

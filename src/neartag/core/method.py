@@ -31,12 +31,20 @@ class SearchSpace:
     many_points : values for training that are tried too where there are many points.
     train_at_largest : parameters of `prediction` whose largest value is set in training, since training keeps only
         what that value needs.
+    when : settings that hold in this whole space.
+    retrains : whether settings that only prediction uses need training again here, since training adapts to them.
+    unused : parameters that change nothing here, and are not tried even if a person names values of them.
+    others : further spaces that are tried too, each with a `when` of its own.
     """
 
     training: Choices = field(default_factory=dict)
     prediction: Choices = field(default_factory=dict)
     many_points: Choices = field(default_factory=dict)
     train_at_largest: tuple[str, ...] = ()
+    when: Settings = field(default_factory=dict)
+    retrains: bool = False
+    unused: tuple[str, ...] = ()
+    others: tuple[SearchSpace, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

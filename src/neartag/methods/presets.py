@@ -1,7 +1,8 @@
 """Settings per data set, by name, as the methods' records have them, or from a file.
 
 A preset only sets what differs from the defaults. A file is JSON, as `neartag tune` writes it:
-{"method": "x1", "settings": {"l2": 3.0, …}}.
+{"method": "x1", "settings": {"l2": 3.0, …}}. It may also say which features of texts the settings were chosen for:
+"features": "characters", or an object with that kind and parameters of TfidfFeatures, {"kind": "words", "min_df": 2}.
 """
 
 from __future__ import annotations
@@ -82,12 +83,65 @@ def get(name: str, method: str = DEFAULT_METHOD) -> dict[str, Any]:
     return dict(known[key])
 
 
+def get_features(name: str) -> dict[str, Any] | None:
+    """Return the features of texts that a preset's settings were chosen for.
+
+    Parameters
+    ----------
+    name : str
+        The preset's name, or a file that ends in .json.
+
+    Returns
+    -------
+    dict or None
+        Parameters of TfidfFeatures, and as "kind" the kind of features that they change; None: the preset says nothing.
+
+    Raises
+    ------
+    ParameterError
+        If the file is no preset, or its features cannot be used.
+
+    Examples
+    --------
+    >>> from neartag import presets
+    >>> presets.get_features("bibtex") is None
+    True
+    """
+    if not name.endswith(FILE):
+        return None
+    features = _read_file(Path(name)).get("features")
+    if features is None:
+        return None
+    from neartag.encoders.feature_kinds import AUTO, kind_parameters
+    from neartag.encoders.tfidf import TfidfFeatures
+    from neartag.encoders.tfidf_parameters import check_parameters
+
+    entry = {"kind": features} if isinstance(features, str) else features
+    try:
+        if not isinstance(entry, dict):
+            raise ParameterError(f"features={features!r:.60}: must be a kind, or an object with parameters")
+        if entry.get("kind", AUTO) != AUTO:
+            kind_parameters(entry["kind"])
+        check_parameters(TfidfFeatures(**{key: value for key, value in entry.items() if key != "kind"}))
+    except TypeError as error:
+        raise ParameterError(f"preset {name}: features: {error}") from error
+    except ParameterError as error:
+        raise ParameterError(f"preset {name}: {error}") from error
+    return dict(entry)
+
+
 def preset_name(name: str) -> str:
     """Return the name of the preset for a data set of the registry: mostly the data set's own."""
     return _ALIASES.get(name, name)
 
 
-def write(path: Path | str, method: str, settings: dict[str, Any], about: dict[str, Any] | None = None) -> None:
+def write(
+    path: Path | str,
+    method: str,
+    settings: dict[str, Any],
+    about: dict[str, Any] | None = None,
+    features: str | dict[str, Any] | None = None,
+) -> None:
     """Write a file that `get` reads, whole or not at all.
 
     Parameters
@@ -100,6 +154,8 @@ def write(path: Path | str, method: str, settings: dict[str, Any], about: dict[s
         Values by parameter.
     about : dict, optional
         Where the settings are from; kept in the file for people to read.
+    features : str or dict, optional
+        The features of texts that they were chosen for, as `get_features` returns them.
 
     Returns
     -------
@@ -123,7 +179,8 @@ def write(path: Path | str, method: str, settings: dict[str, Any], about: dict[s
 
     from neartag.data.files import open_to_replace
 
-    content = {"method": method, "settings": settings, **({"about": about} if about else {})}
+    more = {"features": features, "about": about}
+    content = {"method": method, "settings": settings, **{name: value for name, value in more.items() if value}}
     with open_to_replace(path) as stream:
         stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
 
@@ -157,6 +214,17 @@ def check_target(path: Path | str) -> None:
 
 
 def _read(path: Path, method: str) -> dict[str, Any]:
+    content = _read_file(path)
+    whose = content.get("method", method)
+    if whose != method:
+        raise ParameterError(f"preset {path} is one of {whose}, not of {method}: give --method {whose}")
+    try:
+        return check_settings(content["settings"], registry.get(method).parameters, method)
+    except ParameterError as error:
+        raise ParameterError(f"preset {path}: {error}") from error
+
+
+def _read_file(path: Path) -> dict[str, Any]:
     import json
 
     from neartag.data.files import read_bytes
@@ -170,10 +238,4 @@ def _read(path: Path, method: str) -> dict[str, Any]:
         raise ParameterError(f"preset {path}: is no JSON such as {form}: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("settings"), dict):
         raise ParameterError(f"preset {path}: must be an object such as {form}")
-    whose = content.get("method", method)
-    if whose != method:
-        raise ParameterError(f"preset {path} is one of {whose}, not of {method}: give --method {whose}")
-    try:
-        return check_settings(content["settings"], registry.get(method).parameters, method)
-    except ParameterError as error:
-        raise ParameterError(f"preset {path}: {error}") from error
+    return content

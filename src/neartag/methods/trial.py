@@ -6,25 +6,18 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from neartag.core.errors import NeartagError
 from neartag.core.method import Choices, Method, Settings
 from neartag.evaluation.metrics import evaluate
+from neartag.methods.points import Split
+from neartag.methods.search_space import FEATURES, Candidate
 
 CUTS = (1, 3, 5)  # the k of P@k by which settings are judged
 _PASSES = 2  # over what only prediction uses: the choice of one setting may change that of another
-
-
-class Split(NamedTuple):
-    """Rows and labels to learn from, and those that judge."""
-
-    X: Any
-    Y: Any
-    X_held: Any
-    Y_held: Any
 
 
 @dataclass(frozen=True)
@@ -36,6 +29,8 @@ class Trial:
     metrics: dict[str, float] = field(default_factory=dict)  # P@1, P@3, P@5 in percent; none where training failed
     seconds: float = 0.0  # of training
     error: str = ""  # why it failed
+    default: bool = False  # whether these are the default settings
+    total_seconds: float = 0.0  # with features and prediction
 
     @property
     def score(self) -> float:
@@ -43,20 +38,20 @@ class Trial:
         return float(np.mean(list(self.metrics.values()))) if self.metrics else -1.0
 
 
-def run_trial(
-    method: Method, settings: Settings, prediction: Choices, always: Mapping[str, Any], split: Split
-) -> Trial:
+def run_trial(method: Method, candidate: Candidate, always: Mapping[str, Any], split: Split) -> Trial:
     """Return how good settings are once trained, what only prediction uses chosen by the points held out.
 
     `always` are the settings that every trial has.
     """
+    prediction, settings = candidate.prediction, candidate.settings
     first = {name: values[0] for name, values in prediction.items()}
-    largest = {name: max(prediction[name]) for name in method.search_space.train_at_largest if name in prediction}
+    largest = {name: max(prediction[name]) for name in candidate.train_at_largest if name in prediction}
+    trained = {name: value for name, value in {**settings, **first, **largest}.items() if name != FEATURES}
     points, begun = int(split.X.shape[0]), time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of odd settings: how good they are is what is asked here
-            classifier = method.estimator_class()(**{**always, **settings, **first, **largest})
+            classifier = method.estimator_class()(**{**always, **trained})
             classifier.fit(split.X, split.Y)
         seconds = time.perf_counter() - begun
         best, metrics = _choose_prediction(classifier, first, prediction, split)

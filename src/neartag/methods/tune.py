@@ -1,16 +1,17 @@
 """Settings chosen on a validation part of the training data, as the paper chose k of kNN and SVP's neighbours.
 
-Each combination of a small grid is trained on few points, the best third again on three times as many, and so on until
-the last few are trained on all: successive halving (Jamieson and Talwalkar 2016). What only prediction uses, such as k,
-is chosen for each of them without training again. A setting is judged by the mean of P@1, P@3 and P@5 on points that
-nothing was trained on.
+Settings are trained on few points, the best third again on three times as many, and so on until the last few are
+trained on all: successive halving (Jamieson and Talwalkar 2016). The default settings are among them in every round.
+What only prediction uses, such as k, is chosen for each of them without training again, unless what was trained depends
+on it. A setting is judged by the mean of P@1, P@3 and P@5 on points that nothing was trained on.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,22 @@ from neartag.core.errors import DataError, ParameterError
 from neartag.core.method import Settings
 from neartag.core.parameters import MACHINE, check_settings
 from neartag.core.progress import Progress
+from neartag.core.version import __version__
 from neartag.linalg.validation import check_training
 from neartag.methods import registry
-from neartag.methods.search_space import choose_grid, combinations
-from neartag.methods.trial import Split, Trial, run_trial
+from neartag.methods.halving import MIN_ROUND_POINTS, TrialRunner, choose_best, rounds, run_rounds, settle_features
+from neartag.methods.points import Points, RowPoints, digest_of
+from neartag.methods.search_space import FEATURES, MAX_CANDIDATES, plan_search
+from neartag.methods.time_budget import TimeBudget
+from neartag.methods.trial import Trial
+from neartag.methods.trial_log import TrialLog
+
+__all__ = ["Trial", "Tuned", "check_minutes", "tune", "tune_points"]
 
 # Points held out to judge by: this share, at most so many. With fewer points in all nothing can be told.
 HELD_OUT_SHARE, MAX_HELD_OUT, MIN_POINTS = 0.2, 3000, 100
-# Of a round's combinations one in so many goes on, with so many times the points; no round has fewer points or
-# combinations than these, and there are at most so many rounds.
-KEPT_ONE_IN, MIN_ROUND_POINTS, MIN_ROUND_TRIALS, MAX_ROUNDS = 3, 2000, 3, 4
+# Combinations that are tried at most within a time budget: more are hardly worth it, and begin to fit what judges.
+MAX_CANDIDATES_IN_TIME = 64
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,16 @@ class Tuned:
     best: Trial
     trials: list[Trial]  # in the order in which they were made
     held_out: int  # points that judged
+    default: Trial | None = None  # the default settings, trained on as many points as the best; None: they failed
+    features: str | None = None  # the kind of features chosen for texts
+    seconds: float = 0.0  # that the search took
+    minutes: float | None = None  # that it was allowed
+    resumed: int = 0  # trials that an earlier, interrupted search had made
+
+    @property
+    def gain(self) -> float | None:
+        """Percentage points above the default on the held-out points, at least 0; None where the default failed."""
+        return None if self.default is None else self.best.score - self.default.score
 
 
 def tune(
@@ -53,6 +70,8 @@ def tune(
     n_jobs: int | None = -1,
     max_memory: int | str | None = None,
     progress: Progress | None = None,
+    minutes: float | None = None,
+    resume: Path | str | None = None,
     min_round_points: int = MIN_ROUND_POINTS,
 ) -> Tuned:
     """Choose the settings of a method that are best on a part of these points.
@@ -68,7 +87,7 @@ def tune(
     fixed : dict, optional
         Settings that are not tried.
     tried : dict, optional
-        Values of settings, in place of those of the method's own grid, or beside it.
+        Values of settings, in place of those of the method's own grid, or beside it. The defaults are tried too.
     random_state : int, default 0
         Draws the held-out part, and is the seed of every training.
     n_jobs : int, default -1
@@ -77,20 +96,27 @@ def tune(
         Memory that a training may use.
     progress : Progress, optional
         What is told of the work.
+    minutes : float, optional
+        How long the search may take. It then tries as much as it has time for, so that the result depends on the speed
+        of the machine. A training is begun only if it is predicted to end in time.
+    resume : path, optional
+        File in which finished trials are kept. If it is there already, the search goes on from it. Delete it at the
+        end.
     min_round_points : int, default 2000
         Points that a round trains on at least.
 
     Returns
     -------
     Tuned
-        The settings, and every trial with its figures.
+        The settings, and every trial with its figures. On the held-out points they are never worse than the defaults.
 
     Raises
     ------
     DataError
         If there are too few points, or they cannot be learned from.
     ParameterError
-        If a setting cannot be used, nothing is left to choose, or no settings could be trained.
+        If a setting cannot be used, nothing is left to choose, no settings could be trained, or `resume` is the file
+        of another search.
 
     Examples
     --------
@@ -100,35 +126,78 @@ def tune(
     >>> found.settings["metric"], found.best.metrics["P@1"]
     ('cosine', 100.0)
     """
-    chosen, progress = registry.get(method), progress or Progress()
     X, Y = check_training(X, Y, "tune")
-    if X.shape[0] < MIN_POINTS:
-        raise DataError(
-            f"there are {X.shape[0]} points, too few to choose settings on: at least {MIN_POINTS} are needed"
-        )
+    return tune_points(
+        RowPoints(X, Y),
+        method,
+        fixed=fixed,
+        tried=tried,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        max_memory=max_memory,
+        progress=progress,
+        minutes=minutes,
+        resume=resume,
+        min_round_points=min_round_points,
+    )
+
+
+def tune_points(
+    points: Points,
+    method: str = registry.DEFAULT_METHOD,
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    tried: Mapping[str, Sequence[Any]] | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = -1,
+    max_memory: int | str | None = None,
+    progress: Progress | None = None,
+    minutes: float | None = None,
+    resume: Path | str | None = None,
+    min_round_points: int = MIN_ROUND_POINTS,
+) -> Tuned:
+    """Choose settings, and features where the points are texts: `tune` says what the other parameters are."""
+    check_minutes(minutes)
+    budget = TimeBudget(None if minutes is None else 60 * minutes)
+    chosen, n = registry.get(method), int(points.Y.shape[0])
+    if n < MIN_POINTS:
+        raise DataError(f"there are {n} points, too few to choose settings on: at least {MIN_POINTS} are needed")
     fixed = check_settings(dict(fixed or {}), chosen.parameters, chosen.name)
-    grid = choose_grid(chosen, int(X.shape[0]), fixed, tried or {})
+    search = plan_search(chosen, n, fixed, tried or {}, points.features, points.default_features)
     always = {"random_state": random_state, "n_jobs": n_jobs, "max_memory": max_memory, **fixed}
-    rest, held = hold_out(X.shape[0], random_state)
-    alive, trials = combinations(grid.training), []
-    sizes = rounds(len(rest), len(alive), min_round_points)
-    total = sum(math.ceil(len(alive) / KEPT_ONE_IN**number) for number in range(len(sizes)))
-    with progress.start(total, f"trying settings of {chosen.title}"):
-        for size in sizes:
-            train = np.sort(rest[:size])
-            split = Split(X[train], Y[train], X[held], Y[held])
-            made: list[Trial] = []
-            for settings in alive:
-                made.append(run_trial(chosen, settings, grid.prediction, always, split))
-                progress.advance(1, f"{size:,} points, {max(trial.score for trial in made):.2f} at best")
-            trials += made
-            ranked = sorted(made, key=lambda trial: -trial.score)  # stable: the likeliest first among equals
-            if ranked[0].error:
-                raise ParameterError(f"no settings of {chosen.name} could be trained: {ranked[0].error}")
-            going_on = ranked[: math.ceil(len(alive) / KEPT_ONE_IN)]
-            alive = [{name: trial.settings[name] for name in grid.training} for trial in going_on]
-    preset = {name: value for name, value in {**fixed, **ranked[0].settings}.items() if name not in MACHINE}
-    return Tuned(chosen.name, preset, ranked[0], trials, len(held))
+    rest, held = hold_out(n, random_state)
+    digest = "" if resume is None else _digest(points, chosen.name, fixed, search.describe(), random_state)
+    log = TrialLog(resume, digest)
+    runner = TrialRunner(chosen, points, always, rest, held, budget, log)
+    if minutes is not None:
+        runner.warm_up(search.default)
+    limit = MAX_CANDIDATES if minutes is None else MAX_CANDIDATES_IN_TIME
+    with (progress or Progress()).start(None, "choosing features by default") if points.features else nullcontext():
+        search = search.settle_features(settle_features(runner, rounds(len(rest), limit, min_round_points)[0]))
+    candidates = search.candidates(random_state, limit)
+    sizes = rounds(len(rest), len(candidates), min_round_points)
+    run_rounds(runner, search, candidates, sizes, progress or Progress())
+    best, default = choose_best(runner.trials)
+    preset = {**fixed, **best.settings}
+    features = preset.pop(FEATURES, points.default_features)
+    return Tuned(
+        chosen.name,
+        {name: value for name, value in preset.items() if name not in MACHINE},
+        best,
+        runner.trials,
+        len(held),
+        default,
+        features,
+        budget.used,
+        minutes,
+        log.resumed,
+    )
+
+
+def check_minutes(minutes: float | None) -> None:
+    """Raise ParameterError where this is no time that a search may take."""
+    if minutes is not None and not 0 < minutes < float("inf"):
+        raise ParameterError(f"minutes must be above 0, not {minutes!r}")
 
 
 def hold_out(points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -138,13 +207,9 @@ def hold_out(points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return order[held:], np.sort(order[:held])
 
 
-def rounds(points: int, trials: int, min_points: int = MIN_ROUND_POINTS) -> list[int]:
-    """Return the points that each round trains on, from few to all."""
-    sizes = [points]
-    while (
-        len(sizes) < MAX_ROUNDS
-        and sizes[0] // KEPT_ONE_IN >= min_points
-        and math.ceil(trials / KEPT_ONE_IN ** len(sizes)) >= MIN_ROUND_TRIALS
-    ):
-        sizes.insert(0, sizes[0] // KEPT_ONE_IN)
-    return sizes
+def _digest(points: Points, method: str, fixed: Settings, tried: Any, seed: int) -> str:
+    """Return a text that is the same for the same search only; machine settings change nothing."""
+    import json
+
+    kept = {name: value for name, value in fixed.items() if name not in MACHINE}
+    return digest_of(points.digest(), json.dumps([__version__, method, kept, tried, seed], sort_keys=True))

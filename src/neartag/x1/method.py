@@ -25,6 +25,34 @@ from neartag.x1.parameters import PARAMETERS
 from neartag.x1.presets import PRESETS
 
 # This module must stay light: the command line reads it for --help.
+VOTES_SPACE = SearchSpace(
+    # Penalties far below 1 are for dense measurements, those far above for short texts.
+    {"embedding_dim": [200, 100, 300], "l2": [1.0, 3.0, 0.1, 10.0, 0.001], "svp_neighbours": [100, 200]},
+    {
+        "vote_neighbours": [20, 10, 15, 30, 40, 60, 80],
+        "feature_share": [0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+        "vote_sharpness": [20.0, 10.0, 40.0],
+    },
+    # Several clusters, and so several learners, were better or cheaper on some data.
+    many_points={"n_clusters": ["auto", 3]},
+    # Trained with no share for features, a model keeps no rows to search by them.
+    train_at_largest=("feature_share",),
+    when={"refine": False},
+    unused=("refine_candidates", "refine_cost", "refine_min_weight"),
+)
+REFINED_SPACE = SearchSpace(
+    # For votes that only propose, "auto" is 40 neighbours and a penalty of 1, or 0.001 where features are dense.
+    {
+        "refine_cost": ["auto", 0.5, 1.0, 0.3, 2.0],
+        "embedding_dim": ["auto", 100, 200],
+        "vote_neighbours": ["auto", 20, 80],
+        "l2": ["auto", 3.0, 10.0],
+    },
+    when={"refine": True},
+    retrains=True,  # the fusion of votes and rankers was fitted to the votes of training
+    others=(VOTES_SPACE,),
+)
+
 METHOD = Method(
     name="x1",
     title="X1 (SLEEC)",
@@ -35,19 +63,7 @@ METHOD = Method(
     model="neartag.x1.model:X1Model",
     parameters=PARAMETERS,
     presets=PRESETS,
-    search_space=SearchSpace(
-        # Penalties far below 1 are for dense measurements, those far above for short texts.
-        {"embedding_dim": [200, 100, 300], "svp_neighbours": [100, 200], "l2": [1.0, 0.001, 0.1, 3.0, 10.0]},
-        {
-            "vote_neighbours": [20, 10, 15, 30, 40, 60, 80],
-            "feature_share": [0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-            "vote_sharpness": [20.0, 10.0, 40.0],
-        },
-        # Several clusters, and so several learners, were better or cheaper on some data.
-        many_points={"n_clusters": ["auto", 3]},
-        # Trained with no share for features, a model keeps no rows to search by them.
-        train_at_largest=("feature_share",),
-    ),
+    search_space=REFINED_SPACE,
     prediction=(
         "n_probe",
         "vote_neighbours",

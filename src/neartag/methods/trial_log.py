@@ -1,0 +1,98 @@
+"""The finished trials of a search, in a file: a search that was interrupted goes on from there.
+
+The file has one JSON object per line: first what the search is (a digest of its data and settings), then each trial
+once it is finished. A last line that was cut off is ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from neartag.core.errors import DataError, ParameterError
+from neartag.methods.trial import Trial
+
+FORMAT = 1
+
+
+class TrialLog:
+    """Trials by a key; kept in a file, if there is one.
+
+    ParameterError where the file holds the trials of another search, or cannot be read or written.
+    """
+
+    def __init__(self, path: Path | str | None, digest: str) -> None:
+        self._path = None if path is None else Path(path)
+        self._trials: dict[str, Trial] = {}
+        self.resumed = 0  # trials that were taken from the file and not made again
+        self._from_file: set[str] = set()
+        if self._path is not None:
+            self._open(self._path, {"neartag_tune": FORMAT, "digest": digest})
+        self._from_file = set(self._trials)
+
+    def get(self, key: str) -> Trial | None:
+        """Return a finished trial."""
+        if key in self._from_file:
+            self._from_file.discard(key)
+            self.resumed += 1
+        return self._trials.get(key)
+
+    def add(self, key: str, trial: Trial) -> None:
+        """Keep a finished trial, in the file at once."""
+        self._trials[key] = trial
+        if self._path is not None:
+            self._append(self._path, {"key": key, "trial": asdict(trial)})
+
+    def _open(self, path: Path, head: dict[str, Any]) -> None:
+        lines = _read_lines(path)
+        if not lines:
+            path.unlink(missing_ok=True)
+            self._append(path, head)
+            return
+        if lines[0] != head:
+            raise ParameterError(
+                f"{path} is the progress of another search: its data, settings or version of neartag differ. Delete "
+                f"the file to begin anew, or run the same search again to go on with it"
+            )
+        for line in lines[1:]:
+            self._trials[line["key"]] = Trial(**line["trial"])
+
+    @staticmethod
+    def _append(path: Path, line: dict[str, Any]) -> None:
+        try:
+            with open(path, "ab") as stream:
+                stream.write((json.dumps(line) + "\n").encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise DataError(f"{path}: the progress of the search cannot be written: {error.strerror}") from error
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of the file, none where there is no file; a cut last line is taken off the file."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ParameterError(f"{path}: the progress of a search cannot be read: {error.strerror}") from error
+    whole = content[: content.rfind(b"\n") + 1]
+    refusal = f"{path} is no progress of a search: delete it, or name another file"
+    try:
+        lines = [json.loads(line) for line in whole.splitlines()]
+    except ValueError as error:
+        raise ParameterError(refusal) from error
+    if (content and not lines) or any(not isinstance(line, dict) for line in lines):
+        if content.startswith(b'{"neartag_tune"'):  # killed while it wrote the first line
+            return []
+        raise ParameterError(refusal)
+    if lines and "neartag_tune" not in lines[0]:
+        raise ParameterError(refusal)
+    if len(whole) < len(content):
+        with contextlib.suppress(OSError):
+            os.truncate(path, len(whole))
+    return lines
