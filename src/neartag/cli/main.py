@@ -6,6 +6,7 @@ and keeps its traceback. Nothing heavy is imported here: `neartag --help` must a
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -34,6 +35,7 @@ from neartag.core.errors import NeartagError
 from neartag.core.version import __version__
 
 USER_ERROR = 2  # exit status
+OBJECTS_BETWEEN_COLLECTIONS = 100_000
 INTERRUPTED = 130  # exit status: 128 + SIGINT, as in shells
 # Newer versions of typer have click inside, so its class is found through typer's own.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -123,7 +125,13 @@ def run() -> None:
         # An old terminal cannot show every character: an escape is better than a crash.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="neartag")
+    # Importing libraries makes half a million objects that stay: looking through them for cycles again and again, and
+    # once more at the end, would take a third of the time of a short command.
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    try:
+        app(prog_name="neartag")
+    finally:
+        gc.freeze()
 
 
 def _fail(text: str) -> NoReturn:
