@@ -36,7 +36,7 @@ def test_rankers_are_kept_where_they_pay(make, ranked):
 def test_the_model_without_rankers_is_that_of_votes_alone():
     X, Y = rings()
     found = X1Classifier(n_jobs=1).fit(X, Y)
-    votes = X1Classifier(n_jobs=1, refine=False, vote_search="cells").fit(X, Y)
+    votes = X1Classifier(n_jobs=1, refine=False, vote_search="cells", feature_share=0.0).fit(X, Y)
     for ours, theirs in zip(found.predict_topk(X, 3), votes.predict_topk(X, 3), strict=True):
         assert np.array_equal(ours, theirs)
 

@@ -181,9 +181,12 @@ def _with_cells(learners: list[Learner], settings: X1Settings, jobs: int) -> lis
 
 
 def _votes_alone(asked: X1Settings) -> X1Settings:
-    """Return the settings without a reranker; a search in cells, where that was open, which is as quick as with one."""
-    search = "cells" if asked.vote.search == "auto" else asked.vote.search
-    return asked.replace(refine=False, vote_search=search)
+    """Return the settings without a reranker, which predict as quickly as with one where that was left open.
+
+    Neighbours are looked for in cells, and not by features: of measurements these are much the same as by embedding.
+    """
+    quick = {"vote_search": "cells", "feature_share": 0.0}
+    return asked.replace(refine=False, **{name: value for name, value in quick.items() if asked.value(name) == "auto"})
 
 
 def _rerank_options(settings: RerankSettings, seed: int | None) -> rerank.RerankOptions:
