@@ -9,6 +9,7 @@ vote and with what share, what a reranker makes of the votes, and what calibrate
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -185,7 +186,7 @@ def _votes_alone(asked: X1Settings) -> X1Settings:
 
     Neighbours are looked for in cells, and not by features: of measurements these are much the same as by embedding.
     """
-    quick = {"vote_search": "cells", "feature_share": 0.0}
+    quick: dict[str, Any] = {"vote_search": "cells", "feature_share": 0.0}
     return asked.replace(refine=False, **{name: value for name, value in quick.items() if asked.value(name) == "auto"})
 
 
