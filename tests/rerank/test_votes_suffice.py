@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from neartag.search.cells import NPROBE_TO_DECIDE
 from neartag.x1.classifier import X1Classifier
 
 
@@ -46,3 +47,16 @@ def test_held_out_answers_are_told_all_the_same():
     found = X1Classifier(n_jobs=1).fit(X, Y, held_out=True)
     assert found.model_.reranker is None
     assert len(found.held_out_.labels) >= 100
+
+
+def test_a_loaded_model_looks_into_as_many_cells(tmp_path):
+    from neartag import store
+
+    X, Y = rings(3000)
+    model = X1Classifier(n_jobs=1, refine=False, vote_search="cells").fit(X, Y).model_
+    store.save(model, tmp_path / "model")
+    loaded = store.load(tmp_path / "model").model
+    probes = [
+        [cluster.cells.nprobe for learner in each.learners for cluster in learner.clusters] for each in (model, loaded)
+    ]
+    assert probes == [[NPROBE_TO_DECIDE]] * 2

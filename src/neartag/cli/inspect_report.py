@@ -64,7 +64,7 @@ def _show_refinement(report: dict[str, Any]) -> None:
         from neartag.x1.resolve import MIN_POINTS_TO_RERANK
 
         few = report["points"] < MIN_POINTS_TO_RERANK
-        why = "there were too few points to fit them to" if few else "votes alone were as good on the points held out"
+        why = "there were too few points to fit them to" if few else "votes alone were better on the points held out"
         output.show_pairs([("rankers", f"none: {why}, and votes decide alone")])
         return
     later = refinement["later_rankers"]

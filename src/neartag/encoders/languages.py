@@ -97,7 +97,7 @@ def frequent_stop_words(code: str, texts: Collection[Text], min_share: float = M
     known = stopwordsiso.stopwords(code) if stopwordsiso.has_lang(code) else frozenset()
     counts: Counter[str] = Counter()
     for number, text in enumerate(texts):
-        counts.update(known.intersection(words_of(text, number)))
+        counts.update(known & set(words_of(text, number)))
     return sorted(word for word, count in counts.items() if count >= min_share * len(texts))
 
 

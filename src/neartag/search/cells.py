@@ -18,8 +18,9 @@ from neartag.linalg import csr
 from neartag.search import cell_kernels
 from neartag.search.exact import Neighbours, nearest, nearest_to_one
 
-# Points from which on cells pay, and cells that a query looks into.
-MIN_POINTS_FOR_CELLS, NPROBE = 2000, 8
+# Points from which on cells pay, and cells that a query looks into: where votes only propose labels, and where they
+# decide alone.
+MIN_POINTS_FOR_CELLS, NPROBE, NPROBE_TO_DECIDE = 2000, 8, 32
 # Points that k-means looks at for each cell at most, and its rounds.
 SAMPLE_PER_CELL, KMEANS_ROUNDS = 64, 5
 # A centroid is the mean of at least so many points: a mean of one would keep the place of a point that is forgotten.
@@ -91,7 +92,7 @@ class Cells:
 
 
 def build_cells(
-    points: np.ndarray, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS
+    points: np.ndarray, threads: int, nprobe: int = NPROBE, *, min_points: int = MIN_POINTS_FOR_CELLS
 ) -> tuple[Cells | None, np.ndarray]:
     """Return the cells of points (n, dim) and the points' order by cells; None where there are too few points."""
     n = len(points)
@@ -114,7 +115,7 @@ def build_cells(
     own = _nearest_centroid(points, centroids, threads)
     sizes = np.bincount(own, minlength=len(centroids))
     pointer = csr.pointer(sizes[sizes > 0])
-    return Cells(centroids[sizes > 0], pointer), np.argsort(own, kind="stable")
+    return Cells(centroids[sizes > 0], pointer, nprobe), np.argsort(own, kind="stable")
 
 
 def _nearest_centroid(points: np.ndarray, centroids: np.ndarray, threads: int) -> np.ndarray:

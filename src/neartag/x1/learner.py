@@ -12,7 +12,7 @@ from neartag.core.threads import run_ranges
 from neartag.linalg.rows import Rows, normalise, select_columns
 from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
-from neartag.search.cells import MIN_POINTS_FOR_CELLS, Cells, build_cells
+from neartag.search.cells import MIN_POINTS_FOR_CELLS, NPROBE, Cells, build_cells
 from neartag.search.exact import Neighbours, nearest, nearest_to_one
 from neartag.x1.embedding import embed
 from neartag.x1.kmeans import half_squares, route
@@ -89,9 +89,9 @@ class Cluster:
             near += np.float32(1 - square / 2)
         return self.rows_of(ids), near, length[None]
 
-    def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Cluster:
+    def with_cells(self, threads: int, nprobe: int = NPROBE, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Cluster:
         """Return the cluster with its members in cells, where these are enough for that to pay."""
-        cells, order = build_cells(self.points, threads, min_points=min_points)
+        cells, order = build_cells(self.points, threads, nprobe, min_points=min_points)
         if cells is None:
             return replace(self, cells=None)
         return replace(self, members=self.members[order], points=self.points[order], cells=cells)
@@ -171,9 +171,9 @@ class Learner:
         topk_kernels.row_top(reach, 0, order, best, 0, 1)
         return ids[:, order[0]], near[:, order[0]]
 
-    def with_cells(self, threads: int, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Learner:
+    def with_cells(self, threads: int, nprobe: int = NPROBE, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Learner:
         """Return the learner with the points of its large clusters in cells."""
-        clusters = [cluster.with_cells(threads, min_points=min_points) for cluster in self.clusters]
+        clusters = [cluster.with_cells(threads, nprobe, min_points=min_points) for cluster in self.clusters]
         return Learner(self.centroids, clusters)
 
     def add_points(self, X: Rows, members: np.ndarray, distance: str, threads: int) -> Learner:

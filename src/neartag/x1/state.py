@@ -18,7 +18,7 @@ from neartag.linalg.packing import (
     width_of,
 )
 from neartag.linalg.rows import dense
-from neartag.search.cells import Cells
+from neartag.search.cells import NPROBE, Cells
 from neartag.search.inverted_index import FeatureIndex
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.settings import X1Settings
@@ -63,9 +63,19 @@ def learner_to_arrays(learner: Learner, precision: str) -> Arrays:
         put_rows(arrays, f"{c}.weights", cluster.weights, precision)
         if cluster.cells is not None:
             arrays[f"{c}.centres"], arrays[f"{c}.pointer"] = cluster.cells.centroids, cluster.cells.pointer
+            if cluster.cells.nprobe != NPROBE:  # which folders of earlier versions do not tell
+                arrays[f"{c}.nprobe"] = np.array([cluster.cells.nprobe], np.int64)
         if cluster.features is not None:
             arrays[f"{c}.features"] = cluster.features
     return arrays
+
+
+def _read_cells(arrays: Arrays, c: int) -> Cells | None:
+    """Return the cells of cluster c, if it has any."""
+    if f"{c}.centres" not in arrays:
+        return None
+    nprobe = int(arrays[f"{c}.nprobe"][0]) if f"{c}.nprobe" in arrays else NPROBE
+    return Cells(arrays[f"{c}.centres"], arrays[f"{c}.pointer"], nprobe)
 
 
 def learner_from_arrays(arrays: Arrays, precision: str) -> Learner:
@@ -78,7 +88,7 @@ def learner_from_arrays(arrays: Arrays, precision: str) -> Learner:
             zero_below=float(zero_below),
             features=arrays.get(f"{c}.features"),
             history=arrays[f"{c}.history"],
-            cells=Cells(arrays[f"{c}.centres"], arrays[f"{c}.pointer"]) if f"{c}.centres" in arrays else None,
+            cells=_read_cells(arrays, c),
         )
         for c, zero_below in enumerate(arrays["zero_below"])
     ]
@@ -133,7 +143,7 @@ def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Setting
             check_rows(arrays, f"{c}.weights", _known_features(arrays, c, n_features), width, precision)
             check_rows(arrays, f"{c}.points", len(members), width, precision)
             if f"{c}.centres" in arrays:
-                _check_cells(arrays[f"{c}.centres"], arrays[f"{c}.pointer"], c, len(members), width)
+                _check_cells(arrays, c, len(members), width)
     return given
 
 
@@ -148,8 +158,12 @@ def _known_features(arrays: Arrays, c: int, n_features: int) -> int:
     return len(features)
 
 
-def _check_cells(centres: np.ndarray, pointer: np.ndarray, c: int, members: int, width: int) -> None:
+def _check_cells(arrays: Arrays, c: int, members: int, width: int) -> None:
     """Refuse cells of cluster c that would lead beyond its points."""
+    centres, pointer = arrays[f"{c}.centres"], arrays[f"{c}.pointer"]
+    nprobe = arrays.get(f"{c}.nprobe", np.array([NPROBE]))
+    fit = nprobe.dtype == np.int64 and nprobe.shape == (1,) and nprobe[0] >= 1
+    require(fit, f"cluster {c} does not tell how many cells are looked into")
     fit = centres.dtype == np.float32 and centres.ndim == 2 and centres.shape[1] == width and len(centres) > 0
     require(fit and bool(np.isfinite(centres).all()), f"cells of cluster {c} have no centres of {width} numbers")
     fit = pointer.dtype == np.int64 and pointer.shape == (len(centres) + 1,) and pointer[0] == 0

@@ -19,6 +19,7 @@ from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
 from neartag.rerank import training as rerank
 from neartag.rerank.candidates import best_candidates
+from neartag.search.cells import NPROBE, NPROBE_TO_DECIDE
 from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
 from neartag.x1.learner import Learner
@@ -118,7 +119,7 @@ def fit_reranker(
 ) -> tuple[X1Model, HeldOut | None]:
     """Step 3: return the model with a reranker, where one is asked for, and if wanted the held-out points' answers.
 
-    Without a reranker, if it `may_do_without` one and the votes alone are as good on the held-out points.
+    Without a reranker, if it `may_do_without` one and the votes alone are better on the held-out points.
     """
     rows, held, jobs = run.rows, run.held_out, run.machine.jobs
     if not len(held) or not (settings.rerank.enabled or return_held_out):
@@ -140,7 +141,7 @@ def fit_reranker(
 
             def is_worth_it(labels: np.ndarray, scores: np.ndarray) -> bool:
                 best, _ = best_candidates(labels, scores, model.frequency, HELD_OUT_ANSWERS, jobs)
-                return mean_precision(best, run.Y[held]) > by_votes
+                return mean_precision(best, run.Y[held]) >= by_votes
 
         fitted = rerank.fit_reranker(rows, run.Y, votes, options, jobs, run.progress.advance, is_worth_it)
     if fitted is None:
@@ -178,7 +179,10 @@ def round_learner(learner: Learner, precision: str) -> Learner:
 
 def _with_cells(learners: list[Learner], settings: X1Settings, jobs: int) -> list[Learner]:
     """Return the learners with their points in cells, where that is how they are searched."""
-    return [each.with_cells(jobs) for each in learners] if settings.vote.search == "cells" else learners
+    if settings.vote.search != "cells":
+        return learners
+    nprobe = NPROBE if settings.rerank.enabled else NPROBE_TO_DECIDE
+    return [each.with_cells(jobs, nprobe) for each in learners]
 
 
 def _votes_alone(asked: X1Settings) -> X1Settings:
