@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from neartag.data import synthetic
 from neartag.search.cells import NPROBE_TO_DECIDE
+from neartag.x1 import training
 from neartag.x1.classifier import X1Classifier
 
 
@@ -26,27 +28,42 @@ def lines(n=1500, seed=0):
     return X, (X[:, :6] > 0.8).astype(np.float32)
 
 
-@pytest.mark.parametrize(("make", "ranked"), [(rings, False), (lines, True)])
-def test_rankers_are_kept_where_they_pay(make, ranked):
-    X, Y = make()
-    model = X1Classifier(n_jobs=1).fit(X, Y).model_
-    assert (model.reranker is not None) == ranked
-    assert model.settings.rerank.enabled  # it was asked for
+@pytest.fixture
+def votes_are_better(monkeypatch):
+    """Let the held-out points say that votes are better; they are asked for the votes first."""
+    told = iter([80.0, 79.0])
+    monkeypatch.setattr(training, "mean_precision", lambda labels, Y: next(told))
 
 
-def test_the_model_without_rankers_is_that_of_votes_alone():
+def test_rankers_are_kept_where_lines_tell_everything():
+    model = X1Classifier(n_jobs=1).fit(*lines()).model_
+    assert model.reranker is not None
+
+
+def test_where_votes_are_better_the_model_is_that_of_votes_alone(votes_are_better):
     X, Y = rings()
     found = X1Classifier(n_jobs=1).fit(X, Y)
+    assert found.model_.reranker is None
+    assert found.model_.settings.rerank.enabled  # it was asked for
     votes = X1Classifier(n_jobs=1, refine=False, vote_search="cells", feature_share=0.0).fit(X, Y)
     for ours, theirs in zip(found.predict_topk(X, 3), votes.predict_topk(X, 3), strict=True):
         assert np.array_equal(ours, theirs)
 
 
-def test_held_out_answers_are_told_all_the_same():
+def test_held_out_answers_are_told_all_the_same(votes_are_better):
     X, Y = rings()
     found = X1Classifier(n_jobs=1).fit(X, Y, held_out=True)
     assert found.model_.reranker is None
     assert len(found.held_out_.labels) >= 100
+
+
+def test_of_words_nobody_is_asked(monkeypatch):
+    def fail(labels, Y):
+        raise AssertionError("rankers of words are always kept")
+
+    monkeypatch.setattr(training, "mean_precision", fail)
+    data = synthetic.make(600, 300, 40, 10, 2)
+    assert X1Classifier(n_jobs=1).fit(data.X, data.Y).model_.reranker is not None
 
 
 def test_a_loaded_model_looks_into_as_many_cells(tmp_path):

@@ -20,7 +20,7 @@ from neartag.search.exact import Neighbours, nearest, nearest_to_one
 
 # Points from which on cells pay, and cells that a query looks into: where votes only propose labels, and where they
 # decide alone.
-MIN_POINTS_FOR_CELLS, NPROBE, NPROBE_TO_DECIDE = 2000, 8, 32
+MIN_POINTS_FOR_CELLS, NPROBE, NPROBE_TO_DECIDE = 2000, 8, 48
 # Points that k-means looks at for each cell at most, and its rounds.
 SAMPLE_PER_CELL, KMEANS_ROUNDS = 64, 5
 # A centroid is the mean of at least so many points: a mean of one would keep the place of a point that is forgotten.
