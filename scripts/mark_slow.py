@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parent.parent
 SLOW = ROOT / "tests" / "slow.txt"
-SECONDS = 0.2  # the longest that a case of a fast test takes
+SECONDS = 0.15  # the longest that a case of a fast test takes
 
 
 def main() -> None:
