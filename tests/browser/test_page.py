@@ -112,7 +112,8 @@ def test_a_click_shows_why(new_page, server):
     assert {word.lower() for word in marked} <= shared
     for place, voter in enumerate(voters[:5]):
         both = row.locator(".voter").nth(place).locator("mark").all_text_contents()
-        assert {word.lower() for word in both} == {word["word"] for word in voter["words"]}
+        assert {word.lower() for word in both} == {word for _, _, word, _ in voter["spans"]}
+        assert bool(both) == bool(voter["words"])
     row.get_by_role("button", name="Show 10 more").click()
     expect(row.locator(".voter")).to_have_count(len(voters))
     row.locator("> button").click()
@@ -146,7 +147,7 @@ def test_a_click_shows_what_the_ranker_weighed(new_page, refined_server):
         assert {word.lower() for word in own.locator(look).all_text_contents()} == {word["word"] for word in some}
     # Documents show what they share with the text, as ever.
     shared = row.locator(".voter").first.locator("mark").all_text_contents()
-    assert {word.lower() for word in shared} == {word["word"] for word in reason["voters"][0]["words"]}
+    assert {word.lower() for word in shared} == {word for _, _, word, _ in reason["voters"][0]["spans"]}
     assert row.locator(".voter mark.against").count() == 0
 
 
