@@ -1,6 +1,7 @@
 """How far it goes: X1 on synthetic sets of the paper's large shapes, its growth with n, and what two jobs gain.
 
     python benchmarks/ladder.py [tenth million full growth refined jobs] [--write]
+    python benchmarks/ladder.py [tenth-refined million-refined full-refined] [--write]
 
 Each rung runs in a process of its own, so that its peak memory is its own. What a rung must reach stands beside it: P@1
 on 10,000 held-out points at least that of plain cosine kNN on the raw features (the best of k = 5, 10, 20).
@@ -29,6 +30,7 @@ SHAPES = {
     "million": (1_000_000, 41_000, 1_080_000, 9, 2),  # Ads-1m at 1/4
 }
 ONE_LEARNER = {"n_learners": 1, "embedding_dim": 50, "refine": False}
+REFINED = "-refined"  # behind a shape's name: rankers decide
 # Growth: so many of the points of one set (WikiLSHTC's shape at 1/10), clusters of a fixed size, nothing chosen on
 # held-out points; and again where features and labels grow in proportion to the points.
 GROWTH, CLUSTER_SIZE = (20_000, 60_000, 180_000), 20_000
@@ -49,12 +51,13 @@ def rung(name: str) -> dict:
     from neartag.x1.classifier import X1Classifier
     from neartag.x1.vote import vote
 
-    n, d, L, features, labels = SHAPES[name]
+    n, d, L, features, labels = SHAPES[name.removesuffix(REFINED)]
+    settings = {**ONE_LEARNER, "refine": name.endswith(REFINED)}
     data = synthetic.make(n + HELD_OUT, d, L, features, labels)
     X, Y, X_test, Y_test = data.X[:n], data.Y[:n], data.X[n:], data.Y[n:]
     del data
     before = _memory("VmRSS")
-    fit_wall, fit_cpu, model = _time_fit(X1Classifier(**ONE_LEARNER), X, Y)
+    fit_wall, fit_cpu, model = _time_fit(X1Classifier(**settings), X, Y)
     peak = _memory("VmHWM")
     wall = time.perf_counter()
     found, _ = model.predict_topk(X_test, 5)
@@ -64,6 +67,8 @@ def rung(name: str) -> dict:
     row["clusters"] = len(model.model_.learners[0].clusters)
     row["feature share"] = model.model_.feature_share
     row.update(_precisions(evaluate(found, Y_test)))
+    if settings["refine"]:
+        return row
     alone, _ = model.set_params(feature_share=0.0).predict_topk(X_test, 5)
     row["X1 alone"] = _precisions(evaluate(alone, Y_test))
     index, queries = model.model_.index or FeatureIndex.from_rows(normalise(as_rows(X))), normalise(as_rows(X_test))
@@ -168,11 +173,12 @@ def table(rows: dict[str, dict]) -> str:
         "| X1 alone | plain kNN | predict ms a point |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for name in SHAPES:
+    for name in (f"{shape}{kind}" for shape in SHAPES for kind in ("", REFINED)):
         if name in rows:
             row = rows[name]
+            told = row, row.get("X1 alone"), row.get("kNN")
             accuracy = [
-                " / ".join(f"{each[f'P@{k}']:.2f}" for k in (1, 3, 5)) for each in (row, row["X1 alone"], row["kNN"])
+                "–" if each is None else " / ".join(f"{each[f'P@{k}']:.2f}" for k in (1, 3, 5)) for each in told
             ]
             lines.append(
                 f"| {name} | {row['n']:,} / {row['d']:,} / {row['L']:,} | {row['train wall s']:.0f} "
@@ -196,7 +202,8 @@ def main() -> None:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        print(json.dumps(rung(arguments.one) if arguments.one in SHAPES else globals()[arguments.one]()))
+        is_shape = arguments.one.removesuffix(REFINED) in SHAPES
+        print(json.dumps(rung(arguments.one) if is_shape else globals()[arguments.one]()))
         return
     rows = pages.kept("ladder").get("rows", {})
     for name in arguments.names:
