@@ -84,7 +84,7 @@ def _votes(labels, voters, i, score, noted, touched):
         if row < 0 or weight <= 0.0:
             continue
         for p in range(indptr[row], indptr[row + 1]):
-            label = indices[p]
+            label = np.uint32(indices[p])  # without a sign, numba need not ask for it
             if not noted[label]:
                 noted[label] = True
                 touched[count] = label
@@ -103,7 +103,7 @@ def _similarities(rows, postings, i, score, noted, touched):
     for p in range(indptr[i], indptr[i + 1]):
         feature, value = indices[p], data[p]
         for q in range(c_indptr[feature], c_indptr[feature + 1]):
-            label = c_indices[q]
+            label = np.uint32(c_indices[q])
             if not noted[label]:
                 noted[label] = True
                 touched[count] = label

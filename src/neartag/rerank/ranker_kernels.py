@@ -49,7 +49,7 @@ def margins_by_label(rows, weights, bias, d, labels, out, start, stop):
                         total += w_data[place] * data[p]
             else:
                 for p in range(first, last):
-                    total += w_data[p] * point[w_indices[p]]
+                    total += w_data[p] * point[np.uint32(w_indices[p])]
             out[i, c] = bias[label] + total  # last, as in the other forms: they agree to the last bit
         for p in range(indptr[i], indptr[i + 1]):
             point[indices[p]] = 0.0
@@ -65,14 +65,14 @@ def margins_by_feature(rows, weights, bias, labels, out, start, stop):
         for p in range(indptr[i], indptr[i + 1]):
             feature, value = indices[p], data[p]
             for q in range(w_indptr[feature], w_indptr[feature + 1]):
-                score[w_indices[q]] += value * w_data[q]
+                score[np.uint32(w_indices[q])] += value * w_data[q]
         for c in range(labels.shape[1]):
             label = labels[i, c]
             out[i, c] = bias[label] + score[label] if 0 <= label < bias.shape[0] else 0.0
         for p in range(indptr[i], indptr[i + 1]):
             feature = indices[p]
             for q in range(w_indptr[feature], w_indptr[feature + 1]):
-                score[w_indices[q]] = 0.0
+                score[np.uint32(w_indices[q])] = 0.0
 
 
 @kernel(types.void(CSR, MATRIX, VALUES, LABELS, FLOAT[:, ::1], COUNT, COUNT))
@@ -122,7 +122,7 @@ def _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound)
         y = 1.0 if at < positives else -1.0
         gradient = bias
         for p in range(indptr[i], indptr[i + 1]):
-            gradient += w[indices[p]] * data[p]
+            gradient += w[np.uint32(indices[p])] * data[p]  # without a sign, numba need not ask for it
         gradient = gradient * y - 1.0 + alpha[at] * soft
         projected = gradient
         if alpha[at] == 0.0:
@@ -137,7 +137,7 @@ def _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound)
             alpha[at] = max(before - gradient / (squares[i] + 1.0 + soft), 0.0)
             change = (alpha[at] - before) * y
             for p in range(indptr[i], indptr[i + 1]):
-                w[indices[p]] += change * data[p]
+                w[np.uint32(indices[p])] += change * data[p]
             bias += change
         place += 1
     return bias, active, highest, lowest

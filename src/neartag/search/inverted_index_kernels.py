@@ -84,7 +84,7 @@ def _score_in_full(point, candidates, rows, query, ids, values):
             continue
         total = np.float32(0.0)
         for p in range(r_indptr[row], r_indptr[row + 1]):
-            total += query[r_indices[p]] * r_data[p]
+            total += query[np.uint32(r_indices[p])] * r_data[p]
         if total != 0.0:
             filled = insert(total, row, filled, ids, values)
     for p in range(len(indices)):
@@ -130,7 +130,7 @@ def _top_of_all(point, postings, least, score, ids, values):
         if _value_per_entry(value, last - first) < least:
             continue
         for q in range(first, last):
-            score[t_indices[q]] += value * t_data[q]
+            score[np.uint32(t_indices[q])] += value * t_data[q]  # without a sign, numba need not ask for it
     for low in range(0, n, SCAN_WIDTH):
         high = min(low + SCAN_WIDTH, n)
         if filled == room and largest(score, low, high) <= values[room - 1]:
@@ -154,7 +154,7 @@ def _top_of_touched(point, postings, least, score, touched, ids, values):
         if _value_per_entry(value, last - first) < least:
             continue
         for q in range(first, last):
-            row = t_indices[q]
+            row = np.uint32(t_indices[q])
             # At most a quarter of n are noted, even where a score of zero lets a row be noted again.
             if score[row] == 0.0:
                 touched[count] = row
