@@ -97,9 +97,11 @@ def _compile(function: Callable[..., Any], signatures: list[Any] | None, fastmat
     assumed = set(FAST_MATH) if fastmath else False
     if signatures is None:  # what calls it has its machine code too, and keeps both
         return njit(function, nogil=True)
+    # C calls none of them, and Python none with an underscore: to be callable takes a sixth of the time of compiling.
+    wrappers: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": function.__name__.startswith("_")}
     try:
-        return njit(signatures, nogil=True, cache=True, fastmath=assumed)(function)
+        return njit(signatures, nogil=True, cache=True, fastmath=assumed, **wrappers)(function)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
-        return njit(signatures, nogil=True, fastmath=assumed)(function)
+        return njit(signatures, nogil=True, fastmath=assumed, **wrappers)(function)
