@@ -24,9 +24,9 @@ def compiled(monkeypatch):
     """Return the functions that numba was asked to compile, in their order."""
     real, asked = jit._compile, []
 
-    def noting(function, signatures, fastmath):
+    def noting(function, *settings):
         asked.append(function)
-        return real(function, signatures, fastmath)
+        return real(function, *settings)
 
     monkeypatch.setattr(jit, "_compile", noting)
     return asked
@@ -48,6 +48,21 @@ def test_a_kernel_in_another_is_compiled_with_it_for_its_own_signature(compiled)
     assert outer(1.0) == 1.0 + np.float32(1) / np.float32(3)  # the argument was made a float32
     assert inner.is_compiled
     assert generic.is_compiled
+
+
+def test_what_only_kernels_call_refuses_python(compiled):
+    """Its machine code has no entrance for Python: a call would end the process."""
+
+    def _third(value):
+        return value / 3
+
+    inner = kernel(DOUBLE(DOUBLE))(_third)
+    with pytest.raises(TypeError, match="_third: only kernels call it"):
+        inner(3.0)
+    inner.compile()
+    with pytest.raises(TypeError, match="_third: only kernels call it"):
+        inner(3.0)
+    assert kernel(DOUBLE(DOUBLE))(lambda value: inner(value) + 1)(6.0) == 3.0
 
 
 def test_threads_that_call_it_first_at_once_compile_it_once(compiled):

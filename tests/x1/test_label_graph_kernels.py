@@ -48,7 +48,7 @@ def test_move_largest(values, data):
     wanted = 1 if data is None else data.draw(st.integers(1, count))
     array = np.array(values, np.float32)
     rest, before = array[count:].copy(), np.sort(array[:count])
-    kernels._move_largest(array, count, wanted)
+    kernels.move_largest(array, count, wanted)
     assert np.array_equal(np.sort(array[:count]), before), "reordered only"
     assert np.array_equal(np.sort(array[:wanted]), before[count - wanted :]), "the largest stand first"
     assert np.array_equal(array[count:], rest)

@@ -47,24 +47,32 @@ class Kernel:
     ) -> None:
         self.py_func, self.signatures, self.fastmath = function, signatures, fastmath
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
-        self._run: Callable[..., Any] = self._compile_and_run
+        self._dispatcher: Any = None
+        self._run: Callable[..., Any] = self._refuse if self.only_kernels_call else self._compile_and_run
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel."""
         return self._run(*arguments)
 
     @property
+    def only_kernels_call(self) -> bool:
+        """Whether the kernel's name says, by an underscore, that Python never calls it."""
+        return self.__name__.startswith("_")
+
+    @property
     def is_compiled(self) -> bool:
         """Whether this process has the machine code."""
-        return self._run != self._compile_and_run
+        return self._dispatcher is not None
 
     def compile(self) -> Any:
         """Compile the kernel for its signatures, or read what is kept on disk; returns numba's dispatcher."""
         with _compiling:
             if not self.is_compiled:
                 signatures = None if self.signatures is None else [each.to_numba() for each in self.signatures]
-                self._run = _compile(self.py_func, signatures, self.fastmath)
-            return self._run
+                self._dispatcher = _compile(self.py_func, signatures, self.fastmath, not self.only_kernels_call)
+                if not self.only_kernels_call:
+                    self._run = self._dispatcher
+            return self._dispatcher
 
     @property
     def _numba_type_(self) -> Any:
@@ -75,6 +83,9 @@ class Kernel:
 
     def _compile_and_run(self, *arguments: Any) -> Any:
         return self.compile()(*arguments)
+
+    def _refuse(self, *_: Any) -> Any:
+        raise TypeError(f"{self.__module__}.{self.__name__}: only kernels call it; drop the underscore to call it here")
 
 
 def kernel(signature: types.Signature | Sequence[types.Signature], *, fastmath: bool = False) -> Callable[..., Kernel]:
@@ -91,14 +102,14 @@ def inner_kernel(function: Callable[..., Any]) -> Kernel:
     return Kernel(function, None, False)
 
 
-def _compile(function: Callable[..., Any], signatures: list[Any] | None, fastmath: bool) -> Any:
+def _compile(function: Callable[..., Any], signatures: list[Any] | None, fastmath: bool, callable_here: bool) -> Any:
     from numba import njit
 
     assumed = set(FAST_MATH) if fastmath else False
     if signatures is None:  # what calls it has its machine code too, and keeps both
         return njit(function, nogil=True)
     # C calls none of them, and Python none with an underscore: to be callable takes a sixth of the time of compiling.
-    wrappers: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": function.__name__.startswith("_")}
+    wrappers: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": not callable_here}
     try:
         return njit(signatures, nogil=True, cache=True, fastmath=assumed, **wrappers)(function)
     except RuntimeError as error:

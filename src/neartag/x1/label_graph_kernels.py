@@ -51,7 +51,7 @@ def union_rows(one, other, out, start, stop):
 
 
 @kernel(types.void(FLOAT[::1], COUNT, COUNT))
-def _move_largest(values, count, wanted):
+def move_largest(values, count, wanted):
     """Reorder values[:count] so that its `wanted` largest stand first (quickselect, median of three)."""
     low, high = 0, count - 1
     target = wanted - 1
@@ -82,7 +82,7 @@ def _move_largest(values, count, wanted):
 @kernel(FLOAT(FLOAT[::1], COUNT, COUNT))
 def _cutoff(values, count, wanted):
     """Return the smallest of the `wanted` largest of values[:count], which then stand first."""
-    _move_largest(values, count, wanted)
+    move_largest(values, count, wanted)
     smallest = values[0]
     for p in range(wanted):
         smallest = min(smallest, values[p])
@@ -100,7 +100,7 @@ def _nearest_ties(i, value, overlap, touched, offsets, out):
                 offset = touched[p] - i
                 offsets[count] = -(offset if offset >= 0 else offset + n)
                 count += 1
-        _move_largest(offsets, count, wanted)
+        move_largest(offsets, count, wanted)
         for p in range(wanted):
             j = i - np.int64(offsets[p])
             out[p] = j if j < n else j - n
