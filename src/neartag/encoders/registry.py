@@ -22,23 +22,17 @@ ENCODERS: Plugins[type[Encoder]] = Plugins(
 )
 
 
-def check_features(features: Any) -> None:
-    """Raise ParameterError where this is neither an encoder nor the name of a kind of features."""
-    if features is None or (isinstance(features, str) and features == AUTO):
-        return
-    if isinstance(features, str):
-        kind_parameters(features)
-        return
-    try:
-        check_encoder(features)
-    except TypeError as error:
-        raise ParameterError(f"features: {error}") from None
-
-
 def make_encoder(features: Any) -> Any:
-    """Return the encoder that `features` stands for: an encoder, the name of a kind, or None for AutoFeatures."""
+    """Return the encoder that `features` stands for: an encoder, the name of a kind, or "auto" (None: too).
+
+    ParameterError where it is neither an encoder nor the name of a kind.
+    """
     if features is None or (isinstance(features, str) and features == AUTO):
         return AutoFeatures()
     if isinstance(features, str):
         return ENCODERS.get(DEFAULTS["text"])(**kind_parameters(features))
+    try:
+        check_encoder(features)
+    except TypeError as error:
+        raise ParameterError(f"features: {error}") from None
     return features

@@ -9,7 +9,7 @@ from typing import Any
 from neartag.core.errors import ModelError, NeartagError, ParameterError
 from neartag.data.documents import Document
 from neartag.encoders.feature_kinds import AUTO
-from neartag.encoders.registry import check_features, make_encoder
+from neartag.encoders.registry import make_encoder
 from neartag.storage import store
 from neartag.storage.bundle import StoredModel
 from neartag.storage.segments import Segment
@@ -69,7 +69,7 @@ class TextTagger:
     ) -> None:
         if refine is not None and classifier is not None:
             raise ParameterError("refine is for TextTagger's own classifier: give it to yours, X1Classifier(refine=…)")
-        check_features(features)
+        make_encoder(features)  # raises where it cannot be one
         self._features, self._classifier, self._refine = features, classifier, refine
         self._calibration_kind, self._keep_texts = calibration, keep_texts
         self._stored: StoredModel | None = None
