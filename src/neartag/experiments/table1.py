@@ -16,7 +16,7 @@ from neartag.experiments.report.blocks import Block, Number, Table
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 
-METHODS = ("x1", "x1-preset", "leml", "fastxml", "lpsr-nb")
+METHODS = (*methods.X1_COLUMNS, "leml", "fastxml", "lpsr-nb")
 
 
 class LargeSets(Experiment):
