@@ -20,6 +20,7 @@ PRECISIONS = tuple(f"P@{k}" for k in CUTS)
 # The paper's number of clusters depends on the points; with a single cluster all learners would be the same.
 PAPER_CLUSTERS = "points / 6000, at least 2"
 POINTS_PER_CLUSTER = 6000
+QUICK_SVP_STEPS = 10  # of X1 (paper) on samples, where minutes are all there is
 
 
 class Variant(NamedTuple):
@@ -102,10 +103,10 @@ def describe_x1_columns(columns: Sequence[str] = X1_COLUMNS) -> str:
     return " ".join(f"“{VARIANTS[name].title}”: {VARIANTS[name].words}." for name in columns)
 
 
-def settings_for(variant: str, data: str, *, large: bool = False) -> dict[str, Any]:
+def settings_for(variant: str, data: str, *, large: bool = False, quick: bool = False) -> dict[str, Any]:
     """Return the settings of a column on a data set; X1 (paper) and neartag's variant have others on a `large` one."""
     if find_variant(variant).as_paper:
-        return paper_settings(data, large=large)
+        return paper_settings(data, large=large, quick=quick)
     return variant_settings(data, large=large) if variant == OWN else preset(variant, data)
 
 
@@ -118,13 +119,15 @@ def preset(variant: str, data: str) -> dict[str, Any]:
         return dict(column.changes)
 
 
-def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
+def paper_settings(data: str, *, large: bool = False, quick: bool = False) -> dict[str, Any]:
     """Return the settings of X1 (paper): the preset `paper`, with k, n̄ and λ as validation chose them for the set.
 
-    One learner and dimension 100 on small sets, 15 learners and dimension 50 on large ones.
+    One learner and dimension 100 on small sets, 15 learners and dimension 50 on large ones. On samples, if `quick`, SVP
+    is not run to convergence.
     """
+    steps = {"svp_max_iter": QUICK_SVP_STEPS} if quick else {}
     chosen = {**PAPER_DEFAULTS, **PAPER_CHOICES.get(presets.preset_name(data), {})}
-    return {**PAPER, **chosen, **_paper_size(large)}
+    return {**PAPER, **chosen, **_paper_size(large), **steps}
 
 
 def variant_settings(data: str, *, large: bool = False) -> dict[str, Any]:

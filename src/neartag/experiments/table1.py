@@ -34,7 +34,7 @@ class LargeSets(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for X1, the presets of the others."""
-        return methods.settings_for(cell.method, cell.data, large=True)
+        return methods.settings_for(cell.method, cell.data, large=True, quick=cell.quick)
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size of the method."""

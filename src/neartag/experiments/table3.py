@@ -41,7 +41,7 @@ class SmallSets(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for X1, the presets of the others."""
-        return methods.settings_for(cell.method, cell.data)
+        return methods.settings_for(cell.method, cell.data, quick=cell.quick)
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size of the method on the split."""

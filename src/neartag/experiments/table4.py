@@ -41,7 +41,10 @@ class Stability(Experiment):
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the column's settings for large sets, with as many learners as the table has."""
         # As in the paper, k is chosen once and not in each run: the runs differ only in their clusters.
-        settings = {"vote_neighbours": VOTERS, **methods.settings_for(cell.method, cell.data, large=True)}
+        settings = {
+            "vote_neighbours": VOTERS,
+            **methods.settings_for(cell.method, cell.data, large=True, quick=cell.quick),
+        }
         return {**settings, "n_learners": max(LEARNERS)}
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
