@@ -30,6 +30,8 @@ MIN_RECALL = 0.97
 N_REPORTED_STEPS = 4
 # Candidates that a fusion is fitted to at most.
 MAX_FUSION_CANDIDATES = 250_000
+# Bytes for each candidate that a training point may have, at the peak of training; measured on yso-finna-en-100k.
+BYTES_PER_CANDIDATE = 45
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
 # the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
@@ -56,6 +58,10 @@ class RerankOptions:
     min_weight: float = 0.0  # smaller weights of rankers are dropped
     seed: int = 0
     min_recall: float = MIN_RECALL  # of the right candidates, for `nearby_voters` to be taken
+
+    def candidates_for(self, Y: csr_matrix) -> int:
+        """Return how many candidates each source brings, for labels like these."""
+        return candidates_per_source(Y) if self.size is None else int(min(self.size, Y.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,11 @@ class HeldOutCandidates:
         return self.labels, out
 
 
+def bytes_needed(Y: csr_matrix, options: RerankOptions) -> int:
+    """Return about how many bytes `fit_reranker` needs at its peak, beyond the rows: mostly for hard negatives."""
+    return BYTES_PER_CANDIDATE * 2 * options.candidates_for(Y) * Y.shape[0]  # from two sources
+
+
 def fit_reranker(
     X: Rows,
     Y: csr_matrix,
@@ -115,7 +126,7 @@ def fit_reranker(
     step. `is_worth_it` is asked, before that, with the answers for the held-out points: candidates and probabilities
     (m, room). Where it says no there is no reranker.
     """
-    size = candidates_per_source(Y) if options.size is None else int(min(options.size, Y.shape[1]))
+    size = options.candidates_for(Y)
     # Held-out points may not be used yet, not even as neighbours of the others: their labels would be wrong candidates
     # just there, and the rankers would learn to refuse these labels to the very points that they are tried on.
     kept = np.ones(X.shape[0], bool)
