@@ -74,7 +74,7 @@ def textbook_end(n, dim, neighbours, similarity, step, seed):
 
 # n, dim, neighbours, similarity; all of them large enough for the block path
 RESIDUAL = 1e-6  # of an eigenvector, relative to the eigenvalues
-PROBLEMS = [(300, 8, 20, "cosine"), (300, 15, 30, "inner"), (300, 20, 100, "cosine"), (200, 12, 15, "inner")]
+PROBLEMS = [(200, 8, 20, "cosine"), (200, 15, 30, "inner"), (300, 20, 100, "cosine"), (200, 12, 15, "inner")]
 
 
 @pytest.mark.parametrize(("n", "dim", "neighbours", "similarity"), PROBLEMS)
