@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, problem
+from contract import ClassifierContract, VariantContract, problem
 from neartag import store
 from neartag.comparators.leml.alternation import factorise
 from neartag.comparators.leml.classifier import LEMLClassifier
@@ -35,7 +35,7 @@ class TestContract(ClassifierContract):
         return LocalLEMLClassifier(**{**options, **changes})
 
 
-class TestContractWithoutClusters(ClassifierContract):
+class TestContractWithoutClusters(VariantContract):
     """The defaults: one cluster for small data sets, and a constant feature."""
 
     def make_model(self, **changes):

@@ -21,7 +21,7 @@ from contract import (
     DENSE_FORMS,
     EXEMPT,
     NEW_TAGS,
-    ClassifierContract,
+    VariantContract,
     assert_the_same_when_loaded,
     assert_well_formed,
     hits_at_1,
@@ -48,7 +48,7 @@ LEAST = 4 * MIN_HELD_OUT  # points, from which on some can be held out
 
 
 @pytest.mark.filterwarnings("ignore:.* too few to refine", "ignore:n_clusters = 3 leaves fewer")
-class RefinedContract(ClassifierContract):
+class RefinedContract(VariantContract):
     """The contract of all, but for what rounding can do here."""
 
     @classmethod
