@@ -522,7 +522,8 @@ def test_the_command_names_what_it_does_not_know(alone):
     assert "cannot be made" in fail("reproduce", "--out", alone.parent / "file")
 
 
-def test_quick_tables_on_the_embedded_corpus_alone(alone):
+def test_quick_tables_on_the_embedded_corpus_alone(alone, monkeypatch):
+    monkeypatch.setattr(datasets, "QUICK_TRAIN", 1000)  # no option of the command
     arguments = ["reproduce", "--quick", "--methods", "x1,knn", "--data", "debian", "--out", alone, "-q"]
     succeed(*arguments, "--only", "table4", "--seeds", 1)  # a run trains ten learners
     succeed(*arguments, "--only", "table3", "--seeds", 1)

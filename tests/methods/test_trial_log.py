@@ -120,7 +120,8 @@ class TestResume:
 def test_a_killed_command_goes_on(data, tmp_path):
     formats.write(data, tmp_path / "train.txt")
     out, progress = tmp_path / "mine.json", tmp_path / "mine.json.progress"
-    few = ["--fix", "embedding_dim=10", "--try", "refine_cost=0.3,0.5,1,2", "--try", "vote_neighbours=20,40"]
+    fixed = [f"--fix={each}" for each in ("embedding_dim=10", "n_clusters=1", "svp_neighbours=20", "l2=1")]
+    few = [*fixed, "--try", "refine_cost=0.3,0.5,1,2", "--try", "vote_neighbours=20,40"]
     command = ["tune", str(tmp_path / "train.txt"), *few, "--n-jobs", "1", "--out", str(out)]
     process = subprocess.Popen(
         [sys.executable, "-m", "neartag", *command],
