@@ -171,6 +171,11 @@ def resolve_clusters(settings: dict[str, Any], points: int) -> dict[str, Any]:
 def measure(variant: str, settings: dict[str, Any], parts: Parts, seed: int, work: Work) -> dict[str, Any]:
     """Return how accurate, fast and large a method is on the parts, and what it finds of rare labels."""
     classifier, cost = train(variant, settings, parts, seed, work)
+    return {**assess(classifier, parts), **cost}
+
+
+def assess(classifier: Any, parts: Parts) -> dict[str, Any]:
+    """Return how accurate, fast and large a fitted classifier is, and what it finds of rare labels."""
     started = time.perf_counter()
     labels, _ = classifier.predict_topk(parts.X_test, max(CUTS))
     predicting = 1000 * (time.perf_counter() - started) / parts.X_test.shape[0]
@@ -178,7 +183,6 @@ def measure(variant: str, settings: dict[str, Any], parts: Parts, seed: int, wor
     bands = metrics.by_frequency(labels, parts.Y_test, parts.Y)
     return {
         **round_all({name: value for name, value in scores.items() if name.startswith(("P@", "PSP@"))}),
-        **cost,
         "predict_ms_a_point": round(predicting, 5),
         "model_bytes": model_bytes(classifier),
         "bands": {
