@@ -11,7 +11,17 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import DataError
 from neartag.data import debian
 from neartag.data.documents import Document
-from neartag.encoders.feature_kinds import ALL, CHARACTERS, KINDS, PAIRS, WORDS, AutoFeatures, FeatureChoice
+from neartag.encoders.feature_kinds import (
+    ALL,
+    CHARACTERS,
+    KINDS,
+    NO_LABELS,
+    NO_WORDS,
+    PAIRS,
+    WORDS,
+    AutoFeatures,
+    FeatureChoice,
+)
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.tagging.feature_choice import LIMITS, choose_features, fit_corpus, mean_precision
 from neartag.tagging.tagger import TextTagger
@@ -68,8 +78,19 @@ def test_a_few_documents_are_not_tried():
 
 def test_documents_without_labels_or_words_are_not_tried():
     texts, Y = documents_about_words(600)
-    assert choose_features(texts, csr_matrix(Y.shape, dtype=np.float32)) == FeatureChoice(WORDS)
-    assert choose_features(["…"] * 600, Y) == FeatureChoice(WORDS)
+    unlabelled = choose_features(texts, csr_matrix(Y.shape, dtype=np.float32))
+    assert unlabelled == FeatureChoice(WORDS, untried=NO_LABELS)
+    assert unlabelled.message == "words, as the documents to learn from have no labels"
+    wordless = choose_features(["…"] * 600, Y)
+    assert wordless == FeatureChoice(WORDS, untried=NO_WORDS)
+    assert wordless.message == "words, as there is no word in the documents that were looked at"
+
+
+def test_why_nothing_was_tried_is_stored_where_it_is_not_the_usual_reason():
+    assert "untried" not in FeatureChoice(WORDS).to_json()
+    assert "untried" not in FeatureChoice(CHARACTERS, {WORDS: 40.0, CHARACTERS: 41.5}, 900, 300, 0.4).to_json()
+    choice = FeatureChoice(WORDS, untried=NO_LABELS)
+    assert FeatureChoice.from_json(json.loads(json.dumps(choice.to_json()))) == choice
 
 
 def test_the_trial_keeps_to_its_share_of_the_work():
@@ -176,6 +197,8 @@ def test_what_is_no_choice_cannot_be_read():
         {**good, "scores": {WORDS: "a", CHARACTERS: 1.0}},
         {**good, "tested_on": None},
         {**good, "more": 1},
+        {**good, "untried": "no reason"},
+        {**good, "untried": [1]},
     ):
         with pytest.raises(Exception, match="state cannot be read"):
             TfidfFeatures.from_state({**settings, "choice": wrong}, arrays)

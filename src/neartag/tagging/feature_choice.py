@@ -24,6 +24,8 @@ from neartag.encoders.feature_kinds import (
     ALL,
     CHARACTERS,
     KINDS,
+    NO_LABELS,
+    NO_WORDS,
     PAIRS,
     WORDS,
     AutoFeatures,
@@ -114,13 +116,18 @@ def choose_features(
     """
     given = parameters or {}
     order = np.random.default_rng(0).permutation(len(texts))
-    n_sampled, entries = _plan(texts, order, given, limits)
+    if len(texts) < limits.min_documents:
+        return FeatureChoice(WORDS)
+    entries = _count_entries([texts[int(row)] for row in order[: limits.probed]], given)
+    if entries is None:
+        return FeatureChoice(WORDS, untried=NO_WORDS)
+    n_sampled = _sample_size(len(texts), entries, limits)
     if n_sampled < limits.min_documents:
         return FeatureChoice(WORDS)
     n_tested = round(limits.tested_share * n_sampled)
     tested, learned = np.sort(order[:n_tested]), np.sort(order[n_tested:n_sampled])
     if not Y[learned].nnz:
-        return FeatureChoice(WORDS)
+        return FeatureChoice(WORDS, untried=NO_LABELS)
     trial = _Trial(texts, Y, learned, tested, given, n_jobs)
     kind = _choose(trial, limits)
     used = sum(entries[tried] for tried in trial.precision) * n_sampled
@@ -145,23 +152,23 @@ def _choose(trial: _Trial, limits: TrialLimits) -> str:
     return PAIRS if trial.is_clearly_better(PAIRS, WORDS, limits) else WORDS
 
 
-def _plan(
-    texts: Sequence[str], order: np.ndarray, given: dict[str, Any], limits: TrialLimits
-) -> tuple[int, dict[str, float]]:
-    """Return how many documents the trial may use, 0 where there are too few, and the entries of a row by kind."""
-    if len(texts) < limits.min_documents:
-        return 0, {}
-    probe = [texts[int(row)] for row in order[: limits.probed]]
+def _count_entries(probe: Sequence[str], given: dict[str, Any]) -> dict[str, float] | None:
+    """Return the entries of a row by kind, on average over these texts; None where there is no word in any of them."""
     entries = {}
     for kind in (WORDS, PAIRS, CHARACTERS, ALL):
         try:
             X = make_features(kind, {**given, "min_df": 1}).fit_transform(probe)
-        except DataError:  # no word in any of them
-            return 0, {}
+        except DataError:
+            return None
         entries[kind] = X.nnz / len(probe)
+    return entries
+
+
+def _sample_size(n: int, entries: dict[str, float], limits: TrialLimits) -> int:
+    """Return how many of n documents the trial may use."""
     tried = entries[WORDS] + entries[CHARACTERS] + entries[ALL]  # at most
-    allowed = int(limits.work_share * len(texts) * entries[ALL] / tried)
-    return min(len(texts), limits.max_documents, max(limits.always_allowed, allowed)), entries
+    allowed = int(limits.work_share * n * entries[ALL] / tried)
+    return min(n, limits.max_documents, max(limits.always_allowed, allowed))
 
 
 class _Trial:
