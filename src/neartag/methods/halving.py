@@ -128,8 +128,21 @@ def run_rounds(
 def settle_features(runner: TrialRunner, first_size: int) -> str | None:
     """Return the kind of features that the default chooses by itself with all rows to learn from, for all rounds.
 
-    None, and each round chooses, where that would take too much of the time: the first round tells.
+    None, and each round chooses, where that would take too much of the time. The clock decides that, and candidates
+    depend on it: a search that goes on must not decide otherwise, so the log keeps it.
     """
+    points, log = runner.points, runner.log
+    if points.default_features is None:
+        return None
+    if not log.features_known:
+        log.keep_features(_choose_features(runner, first_size))
+    if log.features is not None:
+        points.settle_features(log.features)
+    return log.features
+
+
+def _choose_features(runner: TrialRunner, first_size: int) -> str | None:
+    """Return what the default chooses with all rows; None where, as the first round's tells, that takes too long."""
     budget, points, rest = runner.budget, runner.points, runner.rest
     if budget.limit is not None:
         before = budget.used
@@ -137,7 +150,7 @@ def settle_features(runner: TrialRunner, first_size: int) -> str | None:
         expected = MARGIN * (budget.used - before) * growth(first_size, len(rest))
         if expected > FEATURES_SHARE * budget.left:
             return None
-    return points.settle_features(np.sort(rest))
+    return points.resolve_features(np.sort(rest), points.default_features)
 
 
 def rounds(points: int, trials: int, min_points: int = MIN_ROUND_POINTS) -> list[int]:

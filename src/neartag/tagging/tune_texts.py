@@ -108,10 +108,10 @@ class TextPoints:
             self._chosen[len(train)] = choice.kind
         return self._chosen[len(train)]
 
-    def settle_features(self, train: np.ndarray) -> str | None:
-        """Return the kind of features that the default stands for with the texts `train`; it then does always."""
-        self._settled = self.resolve_features(train, self.default_features)
-        return self._settled
+    def settle_features(self, features: str) -> None:
+        """Let "auto" stand for this kind of features from now on, whatever texts it is learned from."""
+        check_features([features])
+        self._settled = features
 
     def digest(self) -> str:
         """Return a text that is the same for the same texts, labels and parameters only."""
