@@ -9,12 +9,14 @@ import pytest
 
 from cli_helpers import fail, invoke, succeed
 from neartag import presets, store
+from neartag.cli import tune_report
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.data import formats, synthetic
 from neartag.methods import halving, registry, tune
 from neartag.methods import search_space as grids
+from neartag.methods.trial import Trial
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 
@@ -363,6 +365,31 @@ class TestFailures:
         found = tune.tune(data.X, data.Y, fixed=fixed, tried={"l2": [1.0]}, n_jobs=2)
         assert not {"max_memory", "n_jobs"} & set(found.settings)
         assert found.settings["random_state"] == 3
+
+
+class TestGain:
+    """How sure a gain is follows from the held-out points: the same gain is clear on some data and chance on others."""
+
+    @staticmethod
+    def tuned(gains):
+        default = Trial({"l2": 1.0}, 10, {"P@1": 40.0}, default=True, precisions=[40.0] * len(gains))
+        best = Trial({"l2": 3.0}, 10, {"P@1": 40.0 + np.mean(gains)}, precisions=[40.0 + gain for gain in gains])
+        return tune.Tuned("x1", {"l2": 3.0}, best, [default, best], len(gains), default)
+
+    def test_the_error_is_that_of_the_pairs(self):
+        assert self.tuned([0.0, 10.0, 0.0, 10.0]).gain_error == 5 / 2
+
+    @pytest.mark.parametrize(("gains", "chance"), [([1.0] * 99 + [2.0], False), ([31.0, -29.0] * 50, True)])
+    def test_a_gain_may_be_chance(self, gains, chance):
+        told = tune_report._gain(self.tuned(gains))
+        assert told.startswith("+1.0")
+        assert ("so little may be chance" in told) == chance
+
+    def test_trials_know_the_precision_of_each_held_out_point(self, data):
+        found = tune.tune(data.X, data.Y, "knn", tried={"neighbours": [3]}, n_jobs=1)
+        for trial in found.trials:
+            assert len(trial.precisions) == found.held_out
+            assert np.mean(trial.precisions) == pytest.approx(trial.score, abs=0.005)
 
 
 class TestFile:

@@ -112,7 +112,7 @@ def _read_trial(path: Path, line: dict[str, Any]) -> tuple[str, Trial]:
     """Return a finished trial and its key."""
     try:
         key, trial = line["key"], Trial(**line["trial"])
-        numbers = [trial.points, trial.seconds, trial.total_seconds, *trial.metrics.values()]
+        numbers = [trial.points, trial.seconds, trial.total_seconds, *trial.metrics.values(), *trial.precisions]
     except (KeyError, TypeError, AttributeError) as error:
         raise _refusal(path) from error
     texts, settings = (key, trial.error), trial.settings

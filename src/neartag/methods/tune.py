@@ -21,6 +21,7 @@ from neartag.core.method import Settings
 from neartag.core.parameters import MACHINE, check_settings
 from neartag.core.progress import Progress
 from neartag.core.version import __version__
+from neartag.evaluation.point_precision import standard_error
 from neartag.linalg.validation import check_training
 from neartag.methods import registry
 from neartag.methods.halving import MIN_ROUND_POINTS, TrialRunner, choose_best, rounds, run_rounds, settle_features
@@ -58,6 +59,13 @@ class Tuned:
     def gain(self) -> float | None:
         """Percentage points above the default on the held-out points, at least 0; None where the default failed."""
         return None if self.default is None else self.best.score - self.default.score
+
+    @property
+    def gain_error(self) -> float | None:
+        """The standard error of the gain: both were judged by the same points. None where there is no gain."""
+        if self.default is None or not self.default.precisions:
+            return None
+        return standard_error(np.array(self.best.precisions) - np.array(self.default.precisions))
 
 
 def tune(

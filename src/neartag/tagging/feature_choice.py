@@ -35,6 +35,7 @@ from neartag.encoders.feature_kinds import (
     kind_parameters,
 )
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.evaluation.point_precision import precision_by_point, standard_error
 from neartag.tagging.corpus import Corpus, DocumentCollector, build_corpus
 
 KS = (1, 3, 5)
@@ -205,8 +206,7 @@ class _Trial:
     def is_clearly_better(self, kind: str, other: str, limits: TrialLimits) -> bool:
         """Return whether a kind is better than another by a gain that is hardly chance."""
         gains = self._precision_of(kind) - self._precision_of(other)
-        error = gains.std() / np.sqrt(len(gains))
-        return bool(gains.mean() >= max(limits.min_gain, limits.min_standard_errors * error))
+        return bool(gains.mean() >= max(limits.min_gain, limits.min_standard_errors * standard_error(gains)))
 
     def _precision_of(self, kind: str) -> np.ndarray:
         if kind not in self.precision:
@@ -217,7 +217,7 @@ class _Trial:
                 self.precision[kind] = np.zeros(len(self._tested))
                 return self.precision[kind]
             labels = self._fit(X).predict_topk(features.transform(self._tested), max(KS))[0]  # (n_tested, 5)
-            self.precision[kind] = mean_precision(labels, self._truth)
+            self.precision[kind] = precision_by_point(labels, self._truth, KS)
         return self.precision[kind]
 
     def _fit(self, X: csr_matrix) -> Any:
@@ -233,11 +233,3 @@ class _Trial:
                 "max_memory leaves no room for the trial that chooses the features of texts: allow more, or name the "
                 "features, such as words"
             ) from error
-
-
-def mean_precision(labels: np.ndarray, Y: csr_matrix, ks: Sequence[int] = KS) -> np.ndarray:
-    """Return the mean of P@k over the ks for each row, in percent (n,); labels are the best first, −1 for none."""
-    rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
-    right = np.asarray(Y[rows.ravel(), np.maximum(labels, 0).ravel()]).reshape(labels.shape) > 0
-    hits = np.cumsum(right & (labels >= 0), axis=1)
-    return 100 * np.mean([hits[:, k - 1] / k for k in ks], axis=0)
