@@ -19,7 +19,7 @@ from neartag.methods import halving
 from neartag.metrics import evaluate
 from neartag.tagging import tune_texts
 from neartag.tagging.tune_kinds import TRIED
-from neartag.tagging.tune_texts import TextPoints, collect_texts
+from neartag.tagging.tune_texts import TextPoints, read_texts
 from neartag.x1.classifier import X1Classifier
 
 FIXED = {"refine": False, "n_clusters": 1, "embedding_dim": 10, "l2": 1.0, "svp_neighbours": 20}
@@ -103,7 +103,7 @@ class TestSearch:
         assert {trial.settings["features"] for trial in found.trials} <= {"auto", "words", "characters"}
         order = np.random.default_rng(0).permutation(800)
         rows, held = np.sort(order[160:]), np.sort(order[:160])
-        _, Y = collect_texts(tune_texts.make_documents(TfidfFeatures(), texts, labels, None))
+        _, Y = read_texts(tune_texts.make_documents(TfidfFeatures(), texts, labels, None))
         for kind in ("words", "characters"):
             trial = next((t for t in found.trials if t.settings["features"] == kind), found.trials[0])
             features = TfidfFeatures(**KINDS[kind])

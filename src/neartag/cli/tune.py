@@ -171,14 +171,15 @@ def load_points(
             dataset = load_training(data, memory, reading).dataset if given is None else given
             rows = draw_rows(dataset.X.shape[0], max_points, options.random_state)
             return RowPoints(*check_training(dataset.X[rows], dataset.Y[rows], "tune"))
-        from neartag.tagging.tune_texts import TextPoints, collect_texts
+        from neartag.tagging.tune_texts import TextPoints, read_texts
 
-        texts, Y = collect_texts(given)
+        texts, Y = read_texts(given)
     if max_points is not None and max_points < len(texts):
         rows = draw_rows(len(texts), max_points, options.random_state)
         texts, Y = [texts[int(row)] for row in rows], Y[rows]
-    machine = {"n_jobs": options.n_jobs, "max_memory": options.max_memory}
-    points = TextPoints(texts, Y, kinds or None, parameters=parameters, **machine)
+    points = TextPoints(
+        texts, Y, kinds or None, parameters=parameters, n_jobs=options.n_jobs, max_memory=options.max_memory
+    )
     return points.fix_features(fixed_kind[0]) if fixed_kind else points
 
 

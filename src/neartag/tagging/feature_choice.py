@@ -8,7 +8,6 @@ the same documents give the same model.
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +20,6 @@ from neartag.core.parameters import parse_bytes
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs
 from neartag.data.documents import Document
-from neartag.encoders.base import read_items
 from neartag.encoders.feature_kinds import (
     ALL,
     CHARACTERS,
@@ -36,7 +34,7 @@ from neartag.encoders.feature_kinds import (
 )
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.evaluation.point_precision import precision_by_point, standard_error
-from neartag.tagging.corpus import Corpus, DocumentCollector, build_corpus
+from neartag.tagging.corpus import Corpus, build_corpus, collect_texts
 
 KS = (1, 3, 5)
 
@@ -73,11 +71,7 @@ def fit_corpus(
     """
     if not isinstance(encoder, AutoFeatures):
         return build_corpus(documents, encoder, keep_texts=keep_texts), encoder
-    collector = DocumentCollector(keep_texts=True)
-    deque(read_items(TfidfFeatures(), collector.collect(documents)), maxlen=0)
-    texts = collector.texts()
-    if not collector.ids or texts is None:
-        raise DataError("there is no document to learn from")
+    collector, texts = collect_texts(documents)
     Y, names = collector.label_rows()
     ids = collector.unique_ids()
     shown = choose_progress(progress)
