@@ -22,7 +22,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results import read_records, write_record
 from neartag.experiments.runner import Experiment, Work
 from neartag.methods import registry
-from neartag.x1.presets import VOTE_PRESETS
+from neartag.x1.presets import PAPER, VOTE_PRESETS
 
 
 class Toy(Experiment):
@@ -87,9 +87,9 @@ def test_only_quick_plans_make_quick_cells():
 
 
 def test_a_plan_wants_the_variants_of_the_methods_it_names():
-    plan = Plan(methods=("fastxml", "x1-preset"))
+    plan = Plan(methods=("fastxml", "x1-variant"))
     assert plan.wants("fastxml-1")
-    assert plan.wants("x1-preset")
+    assert plan.wants("x1-variant")
     assert not plan.wants("x1")
     assert Plan().wants("anything")
 
@@ -192,7 +192,7 @@ def test_each_place_has_a_figure_before_any_has_ten():
     plan = Plan(data=("bibtex", "delicious"), methods=("x1", "knn"))
     cells = runner.pending_cells(plan, [table3.EXPERIMENT], {})
     assert [cell.seed for cell in cells] == sorted(cell.seed for cell in cells)
-    assert len(cells) == 2 * 3 * 10  # x1, x1-preset and knn
+    assert len(cells) == 2 * 4 * 10  # the three columns of X1, and knn
 
 
 def test_the_time_left_is_what_cells_like_these_took():
@@ -349,21 +349,36 @@ def test_a_made_up_set_has_the_shape_of_its_model():
 
 def test_x1_has_the_papers_settings():
     small = methods.paper_settings("eurlex4k-partial")
-    assert small["n_learners"] == 1
-    assert small["embedding_dim"] == 100
-    assert small["feature_share"] == 0.0
+    assert (small["n_learners"], small["embedding_dim"], small["n_clusters"]) == (1, 100, "paper")
     large = methods.paper_settings("yso-finna-en-100k", large=True)
     assert (large["n_learners"], large["embedding_dim"]) == (15, 50)
-    assert not large.get("refine")
     assert methods.resolve_clusters(large, 99003)["n_clusters"] == 16
     assert methods.resolve_clusters(large, 3000)["n_clusters"] == 2
     assert methods.resolve_clusters(small, 99003) == small
+    chosen = {"n_learners", "n_clusters", "embedding_dim", "svp_neighbours", "vote_neighbours", "l2"}
+    for settings in (small, large):  # all else is the preset's, and nothing is left to each run
+        assert {name: value for name, value in settings.items() if name not in chosen} == {
+            name: value for name, value in PAPER.items() if name not in chosen
+        }
+        assert "auto" not in settings.values()
+        assert not settings["refine"]
+
+
+def test_neartags_variant_is_as_large_as_the_papers_x1():
+    for data, large in (("bibtex", False), ("unheard-of", False), ("yso-finna-en-100k", True)):
+        paper, own = methods.paper_settings(data, large=large), methods.variant_settings(data, large=large)
+        assert {name: own[name] for name in ("n_learners", "embedding_dim")} == {
+            name: paper[name] for name in ("n_learners", "embedding_dim")
+        }
+        assert own["feature_share"] == 0.0
+        assert "refine" not in own
+    assert methods.variant_settings("bibtex")["n_clusters"] == 1
 
 
 def test_every_column_is_a_method_that_can_be_made():
     for variant in (*table3.METHODS, *printed.TABLE_1):
         for data in ("bibtex", "eurlex4k-partial", "debian", "unheard-of"):
-            settings = methods.preset(variant, data)
+            settings = methods.settings_for(variant, data)
             column = methods.find_variant(variant)
             known = {parameter.name for parameter in registry.get(column.method).parameters}
             assert settings.keys() <= known
@@ -375,11 +390,9 @@ def test_x1_votes_alone_unless_its_settings_say_otherwise(made):
     parts = datasets.make_split(made, 300, 1)
     small = {"embedding_dim": 4, "svp_neighbours": 10, "vote_neighbours": 5}
     assert methods.train("x1", small, parts, 0, Work(1))[0].model_.reranker is None
-    assert methods.train("x1-preset", {**small, "refine": True}, parts, 0, Work(1))[0].model_.reranker is not None
-    # As the settings of results that were kept before rankers decided by default.
-    assert methods.preset("x1-preset", "mediamill-rand") == VOTE_PRESETS["mediamill"]
-    assert "refine" not in methods.preset("x1-preset", "bibtex")
-    assert methods.preset("x1-preset", "yso-finna-en-100k") == {"refine": True}
+    assert methods.train("x1-refined", {**small, "refine": True}, parts, 0, Work(1))[0].model_.reranker is not None
+    assert methods.settings_for("x1-refined", "yso-finna-en-100k") == {"refine": True}
+    assert methods.settings_for("x1-refined", "mediamill-rand") == {**VOTE_PRESETS["mediamill"], "refine": True}
 
 
 def test_a_measured_method_has_the_precision_of_its_labels(made):
@@ -398,7 +411,7 @@ def test_a_measured_method_has_the_precision_of_its_labels(made):
 
 
 def small_results():
-    means = {"x1": 66.0, "x1-preset": 66.5, "leml": 62.0, "fastxml": 66.5}
+    means = {"x1": 66.0, "x1-variant": 66.5, "leml": 62.0, "fastxml": 66.5}
     made = [
         record("table3", "bibtex", method, seed, {"P@1": mean + step, "P@3": mean / 2, "P@5": mean / 3})
         for method, mean in means.items()
@@ -409,15 +422,15 @@ def small_results():
 
 def test_table_3_sets_measured_beside_printed_figures():
     whole, extract = table3.EXPERIMENT.report(small_results())
-    assert whole.columns[2:] == ["X1", "X1, preset", "LEML", "CS", "FastXML"]
-    assert extract.columns[2:] == ["X1", "X1, preset", "LEML", "FastXML"]
+    assert whole.columns[2:] == ["X1 (paper)", "neartag's variant", "LEML", "CS", "FastXML"]
+    assert extract.columns[2:] == ["X1 (paper)", "neartag's variant", "LEML", "FastXML"]
     first = whole.rows[0]
     assert first[:2] == ["BibTeX", "P@1"]
     number = first[2]
     assert (number.value, number.runs, number.printed, number.printed_deviation) == (66.0, 2, 65.57, 0.65)
     assert number.deviation == pytest.approx(statistics.stdev([65.0, 67.0]))
     assert number.difference == pytest.approx(0.43)
-    assert first[3].printed is None  # the paper has no preset
+    assert first[3].printed is None  # the paper has no variant
     assert first[5].value is None
     assert first[5].note == "failed"
     assert whole.winners(first) == {3, 6}
@@ -513,12 +526,12 @@ def test_quick_tables_on_the_embedded_corpus_alone(alone, monkeypatch):
     monkeypatch.setattr(datasets, "QUICK_TRAIN", 1000)  # no option of the command
     arguments = ["reproduce", "--quick", "--methods", "x1,knn", "--data", "debian", "--out", alone, "-q"]
     succeed(*arguments, "--only", "table4", "--seeds", 1)  # a run trains ten learners
-    succeed(*arguments, "--only", "table3")
+    succeed(*arguments, "--only", "table3", "--seeds", 1)
     found = read_records(alone / "results")
     assert not [each.failed for each in found.values() if each.failed]
     assert {cell.experiment for cell in found} == {"table3", "table4"}
     page = (alone / "reproduction.html").read_text()
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2  # of X1 (paper) and of neartag's variant
     (x1,) = [
         each
         for each in found.values()

@@ -355,7 +355,7 @@ def test_what_was_not_measured_is_said_to_be_so():
 def test_second_on_delicious_is_as_claimed():
     records = dict(
         row("table3", method, data="delicious", **{"P@1": value})
-        for method, value in (("x1", 68.0), ("fastxml", 69.0), ("leml", 65.0), ("x1-preset", 70.0))
+        for method, value in (("x1", 68.0), ("fastxml", 69.0), ("leml", 65.0), ("x1-variant", 70.0))
     )
     statement = "X1 is the most accurate on each small set, and second on Delicious"
     assert answers(Results(records, Plan()))[statement, "Delicious"] == "yes"

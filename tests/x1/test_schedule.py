@@ -11,7 +11,7 @@ from joblib import parallel_config
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.data import synthetic
-from neartag.x1 import schedule
+from neartag.x1 import schedule, training
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
 from neartag.x1.settings import SVPSettings
@@ -137,3 +137,13 @@ def test_every_backend_of_joblib_trains_the_same_model(backend):
     with parallel_config(backend):
         found = X1Classifier(**settings).fit(data.X, data.Y).predict_topk(data.X, 5)
     np.testing.assert_allclose(found[1], wanted[1], atol=1e-6)
+
+
+def test_a_reranker_without_room_is_refused_before_any_work(monkeypatch):
+    data = synthetic.make(600, 200, 30, 8, 2)
+    monkeypatch.setattr(training, "fit_learners", lambda *_: pytest.fail("nothing may be trained"))
+    monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
+    with pytest.raises(
+        ParameterError, match=r"refining 600 points needs about 1\.0 MB, and max_memory leaves 5..\.. KB"
+    ):
+        X1Classifier(max_memory="512KB").fit(data.X, data.Y)

@@ -142,7 +142,9 @@ def error_of_x1(
     left, whole = np.zeros(len(dims)), 0.0
     with work.start(len(clusters) * len(dims), "SVP"):
         for members in clusters:
-            graph = neighbour_graph(Y[members], settings.neighbours, similarity=settings.similarity, threads=threads)
+            graph = neighbour_graph(
+                Y[members], int(settings.neighbours), similarity=settings.similarity, threads=threads
+            )
             own = float(np.dot(graph.data, graph.data.astype(np.float64)))
             whole += own
             for place, dim in enumerate(dims):

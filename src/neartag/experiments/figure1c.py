@@ -39,7 +39,11 @@ class Clusters(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for X1 and LocalLEML's preset, with one learner and so many clusters."""
-        return {**methods.settings_for(cell.method, cell.data), "n_learners": 1, "n_clusters": cell.option("clusters")}
+        return {
+            **methods.settings_for(cell.method, cell.data, quick=cell.quick),
+            "n_learners": 1,
+            "n_clusters": cell.option("clusters"),
+        }
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision on the test part."""

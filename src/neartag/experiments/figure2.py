@@ -52,7 +52,11 @@ class Ensembles(Experiment):
         most = max(self.counts[cell.method])
         if cell.method == "fastxml":
             return {**methods.preset("fastxml", cell.data), "trees": most}
-        return {**methods.settings_for(cell.method, cell.data), "n_learners": most, "n_clusters": CLUSTERS}
+        return {
+            **methods.settings_for(cell.method, cell.data, quick=cell.quick),
+            "n_learners": most,
+            "n_clusters": CLUSTERS,
+        }
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision and bytes by the number of learners."""

@@ -36,6 +36,9 @@ NAMES = (
     "figure1c",
     "figure2",
     "timings",
+    "readings",
+    "ladder",
+    "sparsity",
     "theory",
     "claims",
 )

@@ -62,7 +62,7 @@ class Timings(Experiment):
             return methods.preset(cell.method, cell.data)
         large = cell.data in datasets.choose_large([cell.data])
         clusters = cell.option("clusters")
-        settings = {**methods.paper_settings(cell.data, large=large), "n_learners": 1}
+        settings = {**methods.paper_settings(cell.data, large=large, quick=cell.quick), "n_learners": 1}
         return settings if clusters is None else {**settings, "n_clusters": clusters}
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:

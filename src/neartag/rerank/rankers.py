@@ -24,6 +24,8 @@ from neartag.rerank.ranker_kernels import SEARCH_START, SEARCH_STEP
 TOLERANCE, MAX_ROUNDS = 0.3, 10
 # A table scores all labels: that pays where they are no more than so many for each candidate.
 LABELS_PER_CANDIDATE = 8
+# Row numbers that are put into place at once.
+BLOCK_ENTRIES = 1_000_000
 
 
 @dataclass
@@ -63,6 +65,17 @@ class Rankers:
         search = SEARCH_STEP * np.log2(own + 1) + SEARCH_START  # of one feature among a label's weights
         by_label = 2 * rows.nnz + np.minimum(own, np.repeat(np.diff(rows.indptr), mask.sum(axis=1)) * search).sum()
         return replace(self, by_feature=bool(by_feature < by_label))
+
+    def with_labels(self, others: Rankers, chosen: np.ndarray) -> Rankers:
+        """Return the rankers with those of the chosen labels (L,) taken from others."""
+        places = np.arange(len(chosen)) + np.where(chosen, len(chosen), 0)
+        weights = csr_matrix(sparse.vstack([self.weights, others.weights], format="csr")[places])
+        return replace(
+            self,
+            weights=weights,
+            bias=np.where(chosen, others.bias, self.bias),
+            known=np.where(chosen, others.known, self.known),
+        )
 
     def has(self, labels: np.ndarray) -> np.ndarray:
         """Return which of these labels have a ranker."""
@@ -147,7 +160,13 @@ def _problems(Y: csr_matrix, hard_negatives: csr_matrix) -> tuple[np.ndarray, np
     return pointer, points, positives
 
 
-def _fill(points: np.ndarray, starts: np.ndarray, lists: csr_matrix) -> None:
-    """Write each list's row numbers into `points` from its start on."""
-    lengths = np.diff(lists.indptr)
-    points[np.arange(lists.indptr[-1]) + np.repeat(starts - lists.indptr[:-1], lengths)] = lists.indices
+def _fill(points: np.ndarray, starts: np.ndarray, lists: csr_matrix, *, block_entries: int = BLOCK_ENTRIES) -> None:
+    """Write each list's row numbers into `points` from its start on; block by block, which bounds the memory."""
+    shifts, pointer = starts - lists.indptr[:-1], lists.indptr
+    first = 0
+    while first < len(shifts):
+        last = max(first + 1, int(np.searchsorted(pointer, pointer[first] + block_entries, side="right")) - 1)
+        own = slice(int(pointer[first]), int(pointer[last]))
+        places = np.repeat(shifts[first:last], np.diff(pointer[first : last + 1]))
+        points[np.arange(own.start, own.stop) + places] = lists.indices[own]
+        first = last

@@ -30,6 +30,8 @@ MIN_RECALL = 0.97
 N_REPORTED_STEPS = 4
 # Candidates that a fusion is fitted to at most.
 MAX_FUSION_CANDIDATES = 250_000
+# Bytes for each candidate that a training point may have, at the peak of training; measured on yso-finna-en-100k.
+BYTES_PER_CANDIDATE = 45
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
 # the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
@@ -56,6 +58,10 @@ class RerankOptions:
     min_weight: float = 0.0  # smaller weights of rankers are dropped
     seed: int = 0
     min_recall: float = MIN_RECALL  # of the right candidates, for `nearby_voters` to be taken
+
+    def candidates_for(self, Y: csr_matrix) -> int:
+        """Return how many candidates each source brings, for labels like these."""
+        return candidates_per_source(Y) if self.size is None else int(min(self.size, Y.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,11 @@ class HeldOutCandidates:
         return self.labels, out
 
 
+def bytes_needed(Y: csr_matrix, options: RerankOptions) -> int:
+    """Return about how many bytes `fit_reranker` needs at its peak, beyond the rows: mostly for hard negatives."""
+    return BYTES_PER_CANDIDATE * 2 * options.candidates_for(Y) * Y.shape[0]  # from two sources
+
+
 def fit_reranker(
     X: Rows,
     Y: csr_matrix,
@@ -115,7 +126,7 @@ def fit_reranker(
     step. `is_worth_it` is asked, before that, with the answers for the held-out points: candidates and probabilities
     (m, room). Where it says no there is no reranker.
     """
-    size = candidates_per_source(Y) if options.size is None else int(min(options.size, Y.shape[1]))
+    size = options.candidates_for(Y)
     # Held-out points may not be used yet, not even as neighbours of the others: their labels would be wrong candidates
     # just there, and the rankers would learn to refuse these labels to the very points that they are tried on.
     kept = np.ones(X.shape[0], bool)
@@ -125,9 +136,8 @@ def fit_reranker(
     others = _prepare(X[kept], Y[kept], of_others, size, options.seed, threads)
     trial, is_nearby = _make_trial(X, Y, held, others, size, options, threads)
     report(1)
-    cost = _choose_cost(COSTS, others, trial, options.min_weight, threads) if options.cost is None else options.cost
+    cost, ranked = _fit_trial_rankers(COSTS, others, trial, options, threads)
     report(1)
-    ranked = others.fit_rankers(cost, options.min_weight, threads)
     features, correct, fitted = trial.fusion_features(ranked, threads), trial.correct, trial.fitted
     fusion = Fusion.fit(features[fitted], correct[fitted], threads)
     report(1)
@@ -226,20 +236,29 @@ def _make_trial(
     return trial, False
 
 
-def _choose_cost(costs: tuple[float, ...], data: _RankerData, trial: _Trial, min_weight: float, threads: int) -> float:
-    """Return the cost whose rankers, trained for a part of the labels, serve a fusion of their candidates best."""
+def _fit_trial_rankers(
+    costs: tuple[float, ...], data: _RankerData, trial: _Trial, options: RerankOptions, threads: int
+) -> tuple[float, Rankers]:
+    """Return the rankers of the points not held out, and their cost.
+
+    It is the cost whose rankers, trained for a part of the labels, serve a fusion of their candidates best.
+    """
+    if options.cost is not None:
+        return options.cost, data.fit_rankers(options.cost, options.min_weight, threads)
     tried = np.zeros(data.Y.shape[1], bool)
     tried[np.flatnonzero(trial.frequency)[::LABELS_PER_TRIED]] = True
     asked = trial.fitted & tried[trial.candidates.labels[trial.candidates.mask]]
     if not trial.correct[asked].any():
-        return costs[0]
-    some = data.for_labels(tried)
+        return costs[0], data.fit_rankers(costs[0], options.min_weight, threads)
+    some, rankers = data.for_labels(tried), []
     losses, fusion = [], None
     for cost in costs:
-        features = trial.fusion_features(some.fit_rankers(cost, min_weight, threads), threads)[asked]
-        fusion = Fusion.fit(features, trial.correct[asked], threads, fusion)
+        rankers.append(some.fit_rankers(cost, options.min_weight, threads))
+        fusion = Fusion.fit(trial.fusion_features(rankers[-1], threads)[asked], trial.correct[asked], threads, fusion)
         losses.append(fusion.loss)
-    return costs[int(np.argmin(losses))]
+    best = int(np.argmin(losses))
+    others = data.for_labels(~tried).fit_rankers(costs[best], options.min_weight, threads)
+    return costs[best], others.with_labels(rankers[best], tried)
 
 
 def _fit_vote_fusion(features: np.ndarray, correct: np.ndarray, fitted: np.ndarray, threads: int) -> Fusion:
