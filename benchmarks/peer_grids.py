@@ -30,6 +30,8 @@ _OMIKUJI_LATER = [
     values("linear_loss_type", 1),  # log loss
     values("n_trees", 6),
 ]
+# omikuji ends the process where a node has fewer labels than clusters, so that a node is split only if it has as many.
+_BONSAI_TREE = [{"cluster_k": 16}, {"cluster_k": 256, "min_branch_size": 256}]
 _OMIKUJI_PREDICTION = [{}, {"beam_size": 30}]
 _LIBLINEAR_COST = values("c", 0.3, 3.0, 0.1, 10.0)
 
@@ -46,7 +48,7 @@ GRIDS: dict[str, Grid] = {
     "parabel": Grid(
         [_OMIKUJI_COST, values("min_branch_size", 20, 400), *_OMIKUJI_LATER], _OMIKUJI_PREDICTION, {"n_trees": 3}
     ),
-    "bonsai": Grid([_OMIKUJI_COST, values("cluster_k", 16, 256), *_OMIKUJI_LATER], _OMIKUJI_PREDICTION, {"n_trees": 3}),
+    "bonsai": Grid([_OMIKUJI_COST, _BONSAI_TREE, *_OMIKUJI_LATER], _OMIKUJI_PREDICTION, {"n_trees": 3}),
     "plt": Grid(
         [
             values("liblinear_c", 3, 30, 1),

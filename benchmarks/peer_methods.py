@@ -194,6 +194,7 @@ METHODS: dict[str, tuple[str, type[Method]]] = {
     "x1-default": ("X1, votes alone", X1),
     "x1-fast": ("X1 fast", X1),
     "x1-five": ("X1, five learners", X1),
+    "x1-any": ("X1, refined or votes", X1),
     "pecos": ("PECOS XR-Linear", Pecos),
     "parabel": ("omikuji Parabel", Omikuji),
     "bonsai": ("omikuji Bonsai", Omikuji),
@@ -209,8 +210,8 @@ METHODS: dict[str, tuple[str, type[Method]]] = {
 }
 PEERS = ("pecos", "parabel", "bonsai", "plt", "one-vs-rest", "knn", "libmultilabel", "libmultilabel-tree")
 # What runs where no methods are named: with the defaults, and tuned.
-AT_DEFAULTS = tuple(name for name in METHODS if name not in COMPARATORS)
-TUNED = ("x1-refined", *PEERS, *COMPARATORS)
+AT_DEFAULTS = tuple(name for name in METHODS if name not in (*COMPARATORS, "x1-any"))
+TUNED = ("x1-refined", "x1-any", *PEERS, *COMPARATORS)
 
 
 def settings(name: str, data: str) -> dict[str, Any] | None:

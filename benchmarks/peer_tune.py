@@ -30,6 +30,7 @@ from neartag.metrics import evaluate
 
 SEED = 0  # draws the held-out points
 FIGURES = ("P@1", "P@3", "P@5")
+FIXED: dict[str, Settings] = {"x1-refined": {"refine": True}}  # x1-any may choose votes alone
 
 
 def first_settings(name: str, data: str) -> Settings:
@@ -37,6 +38,11 @@ def first_settings(name: str, data: str) -> Settings:
     if name == "knn":
         return {"n_neighbors": KNN_NEIGHBOURS_ELSEWHERE}
     return settings(name, data) or {}
+
+
+def start_of(name: str, data: str) -> Settings:
+    """Return the settings of the first trial: those settings, with what the search must know in numbers."""
+    return {**first_settings(name, data), **GRIDS[name].first}
 
 
 def preset(name: str, data: str) -> Settings | None:
@@ -53,9 +59,8 @@ def plan(name: str, data: str) -> dict[str, Any] | None:
         known = preset(name, data)
         if name in COMPARATORS and known is None and data in PRESETS_ONLY:
             return None
-        return {"preset": known} if known is not None else {"search": "neartag tune", "times": TIMES}
-    grid = GRIDS[name]
-    return {"first": {**first_settings(name, data), **grid.first}, **grid._asdict(), "times": TIMES}
+        return {"preset": known} if known is not None else {"fixed": FIXED.get(name, {}), "times": TIMES}
+    return {**GRIDS[name]._asdict(), "first": start_of(name, data), "times": TIMES}
 
 
 def tuned_settings(data: str, name: str, threads: int, timer: Callable[[], Any]) -> dict[str, Any]:
@@ -76,8 +81,7 @@ def tuned_settings(data: str, name: str, threads: int, timer: Callable[[], Any])
         rest, held = tune.hold_out(train.n_points, SEED)
         parts = [Dataset(train.X[rows], train.Y[rows]) for rows in (np.sort(rest), held)]
         attempt = attempts(*parts, name, GRIDS[name], threads, timer, folder)
-        first = {**first_settings(name, data), **GRIDS[name].first}
-        choice = choose(first, GRIDS[name].axes, attempt, TIMES * cost.cpu)
+        choice = choose(start_of(name, data), GRIDS[name].axes, attempt, TIMES * cost.cpu)
     return describe(choice, len(held), cost.cpu)
 
 
@@ -100,20 +104,22 @@ def attempts(
     method = make(name, {}, threads)
     file = peer_data.training_file(rest, folder) if method.reads_file else None
     given, asked = method.train_input(rest.X, rest.Y, file), method.test_input(held.X)
-    warm_folders = iter(range(10**6))
 
     def attempt(chosen: Settings) -> Trial:
-        stored = folder / f"trial-{next(warm_folders)}"
-        stored.mkdir()
         method.settings = chosen
-        try:
-            with timer() as measured:
-                method.fit(given, stored)
-            if not method.saves_in_fit:
-                method.save(stored)
-            method.load(stored)
-        except Exception as error:  # any tool, any reason: it is not chosen, and the time counts
-            return Trial(chosen, measured.cpu, failed=f"{type(error).__name__}: {error}"[:200])
+        with tempfile.TemporaryDirectory(dir=folder) as stored, timer() as measured:
+            try:
+                return train_and_judge(chosen, Path(stored))
+            except Exception as error:  # any tool, any reason: it is not chosen, and the time counts
+                failed = f"{type(error).__name__}: {error}"[:200]
+        return Trial(chosen, measured.cpu, failed=failed)
+
+    def train_and_judge(chosen: Settings, stored: Path) -> Trial:
+        with timer() as measured:
+            method.fit(given, stored)
+        if not method.saves_in_fit:
+            method.save(stored)
+        method.load(stored)
         judged = []
         for changes in grid.prediction:
             method.settings = {**chosen, **changes}
@@ -133,9 +139,7 @@ def describe(choice: Choice, held: int, default_seconds: float) -> dict[str, Any
         "default CPU s": default_seconds,
         "allowed CPU s": TIMES * default_seconds,
         "used CPU s": choice.used,
-        "tried": [
-            {key: value for key, value in asdict(trial).items() if value not in ({}, "")} for trial in choice.tried
-        ],
+        "tried": [asdict(trial) for trial in choice.tried],
         "no time for": choice.skipped,
     }
 
@@ -143,7 +147,8 @@ def describe(choice: Choice, held: int, default_seconds: float) -> dict[str, Any
 def by_neartag(train: Dataset, name: str, threads: int, default_seconds: float) -> dict[str, Any]:
     """Return what `neartag tune` chooses within its time."""
     method, allowed = COMPARATORS.get(name, "x1"), TIMES * default_seconds
-    found = tune.tune(train.X, train.Y, method, random_state=SEED, n_jobs=threads, minutes=allowed / 60)
+    fixed = FIXED.get(name, {})
+    found = tune.tune(train.X, train.Y, method, fixed=fixed, random_state=SEED, n_jobs=threads, minutes=allowed / 60)
     tried = [
         {"settings": trial.settings, "points": trial.points, "seconds": trial.seconds, "figures": trial.metrics}
         for trial in found.trials
@@ -154,4 +159,4 @@ def by_neartag(train: Dataset, name: str, threads: int, default_seconds: float) 
 
 def title(name: str) -> str:
     """Return a tuned method's name for people."""
-    return f"{'neartag' if name == 'x1-refined' else METHODS[name][0]}, tuned"
+    return f"{METHODS[name][0]}, tuned"
