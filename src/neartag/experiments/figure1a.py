@@ -58,6 +58,10 @@ class Approximation(Experiment):
         fixed = {"label_similarity": "inner", "svp_max_iter": QUICK_SVP_STEPS if cell.quick else SVP_STEPS}
         return {**methods.paper_settings(cell.data), **fixed}
 
+    def probe(self, cell: Cell) -> str:
+        """Return the paper's X1, whose steps are measured."""
+        return "x1-paper"
+
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return what the SVDs leave of the labels at each dimension, or what X1 leaves of its graph."""
         parts = load_parts(cell)
