@@ -48,7 +48,7 @@ from scipy.sparse import csr_matrix
 
 import neartag
 from neartag import LiveTagger, TextTagger, TfidfFeatures, VectorFeatures, X1Classifier, data, metrics, presets, store
-from neartag.experiments.behaviour import CLUSTERS, OTHER_SETTINGS, PAPER, VOTES, made_up
+from neartag.experiments.behaviour import CLUSTERS, OTHER_SETTINGS, VOTES, made_up
 
 JOBS = 2
 K = 5
@@ -241,6 +241,18 @@ def write_split(folder: Path, parts: tuple[Any, ...]) -> None:
 
 # X1 on rows of features
 
+PAPER = {
+    **VOTES,
+    "vote_distance": "euclidean",
+    "vote_weight": "uniform",
+    "label_similarity": "inner",
+    "cluster_start": "random",
+    "feature_share": 0.0,
+    "vote_neighbours": 10,
+    "svp_step": 1.0,
+    "n_clusters": 3,
+    "n_learners": 2,
+}
 WIDE = partial(made_up, d=6000, n=400, seed=3)
 LONG = partial(made_up, n=2200, seed=6)
 X1_CASES: dict[str, tuple[Callable[[], tuple[Any, ...]], dict[str, Any]]] = {

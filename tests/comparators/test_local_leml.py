@@ -59,7 +59,7 @@ def test_the_clusters_are_those_of_x1(settings, own):
     x1 = x1.set_params(vote_neighbours=5, n_jobs=1).fit(data.X, data.Y).model_
     model = LocalLEMLClassifier(**settings, **own, random_state=5, max_iter=1, n_jobs=1).fit(data.X, data.Y).model_
     assert len(model.learners) == len(x1.learners)
-    full = resolve_partition(240, {**model.settings, **{"n_learners": "auto", "n_clusters": "auto", **settings}})
+    full = resolve_partition(240, 0, {**model.settings, **{"n_learners": "auto", "n_clusters": "auto", **settings}})
     seeds = np.random.SeedSequence(5).spawn(full["n_learners"])
     found = make_clusterings(unit_rows(prepare_rows(data.X, full), full), full, seeds, 1)
     for mine, partition, theirs in zip(model.learners, found, x1.learners, strict=True):

@@ -23,7 +23,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.results_folder import read_records, write_records
 from neartag.experiments.runner import Experiment, Work
 from neartag.methods import registry
-from neartag.x1.presets import VOTE_PRESETS
+from neartag.x1.presets import PAPER, VOTE_PRESETS
 
 
 class Toy(Experiment):
@@ -88,9 +88,9 @@ def test_only_quick_plans_make_quick_cells():
 
 
 def test_a_plan_wants_the_variants_of_the_methods_it_names():
-    plan = Plan(methods=("fastxml", "x1-preset"))
+    plan = Plan(methods=("fastxml", "x1-variant"))
     assert plan.wants("fastxml-1")
-    assert plan.wants("x1-preset")
+    assert plan.wants("x1-variant")
     assert not plan.wants("x1")
     assert Plan().wants("anything")
 
@@ -375,21 +375,36 @@ def test_a_made_up_set_has_the_shape_of_its_model():
 
 def test_x1_has_the_papers_settings():
     small = methods.paper_settings("eurlex4k-partial")
-    assert small["n_learners"] == 1
-    assert small["embedding_dim"] == 100
-    assert small["feature_share"] == 0.0
+    assert (small["n_learners"], small["embedding_dim"], small["n_clusters"]) == (1, 100, "paper")
     large = methods.paper_settings("yso-finna-en-100k", large=True)
     assert (large["n_learners"], large["embedding_dim"]) == (15, 50)
-    assert not large.get("refine")
     assert methods.resolve_clusters(large, 99003)["n_clusters"] == 16
     assert methods.resolve_clusters(large, 3000)["n_clusters"] == 2
     assert methods.resolve_clusters(small, 99003) == small
+    chosen = {"n_learners", "n_clusters", "embedding_dim", "svp_neighbours", "vote_neighbours", "l2"}
+    for settings in (small, large):  # all else is the preset's, and nothing is left to each run
+        assert {name: value for name, value in settings.items() if name not in chosen} == {
+            name: value for name, value in PAPER.items() if name not in chosen
+        }
+        assert "auto" not in settings.values()
+        assert not settings["refine"]
+
+
+def test_neartags_variant_is_as_large_as_the_papers_x1():
+    for data, large in (("bibtex", False), ("unheard-of", False), ("yso-finna-en-100k", True)):
+        paper, own = methods.paper_settings(data, large=large), methods.variant_settings(data, large=large)
+        assert {name: own[name] for name in ("n_learners", "embedding_dim")} == {
+            name: paper[name] for name in ("n_learners", "embedding_dim")
+        }
+        assert own["feature_share"] == 0.0
+        assert "refine" not in own
+    assert methods.variant_settings("bibtex")["n_clusters"] == 1
 
 
 def test_every_column_is_a_method_that_can_be_made():
     for variant in (*table3.METHODS, *printed.TABLE_1):
         for data in ("bibtex", "eurlex4k-partial", "debian", "unheard-of"):
-            settings = methods.preset(variant, data)
+            settings = methods.settings_for(variant, data)
             column = methods.find_variant(variant)
             known = {parameter.name for parameter in registry.get(column.method).parameters}
             assert settings.keys() <= known
@@ -401,11 +416,9 @@ def test_x1_votes_alone_unless_its_settings_say_otherwise(made):
     parts = datasets.make_split(made, 300, 1)
     small = {"embedding_dim": 4, "svp_neighbours": 10, "vote_neighbours": 5}
     assert methods.train("x1", small, parts, 0, Work(1))[0].model_.reranker is None
-    assert methods.train("x1-preset", {**small, "refine": True}, parts, 0, Work(1))[0].model_.reranker is not None
-    # As the settings of results that were kept before rankers decided by default.
-    assert methods.preset("x1-preset", "mediamill-rand") == VOTE_PRESETS["mediamill"]
-    assert "refine" not in methods.preset("x1-preset", "bibtex")
-    assert methods.preset("x1-preset", "yso-finna-en-100k") == {"refine": True}
+    assert methods.train("x1-refined", {**small, "refine": True}, parts, 0, Work(1))[0].model_.reranker is not None
+    assert methods.settings_for("x1-refined", "yso-finna-en-100k") == {"refine": True}
+    assert methods.settings_for("x1-refined", "mediamill-rand") == {**VOTE_PRESETS["mediamill"], "refine": True}
 
 
 def test_a_measured_method_has_the_precision_of_its_labels(made):
@@ -424,7 +437,7 @@ def test_a_measured_method_has_the_precision_of_its_labels(made):
 
 
 def small_results():
-    means = {"x1": 66.0, "x1-preset": 66.5, "leml": 62.0, "fastxml": 66.5}
+    means = {"x1": 66.0, "x1-variant": 66.5, "leml": 62.0, "fastxml": 66.5}
     made = [
         record("table3", "bibtex", method, seed, {"P@1": mean + step, "P@3": mean / 2, "P@5": mean / 3})
         for method, mean in means.items()
@@ -435,15 +448,15 @@ def small_results():
 
 def test_table_3_sets_measured_beside_printed_figures():
     whole, extract = table3.EXPERIMENT.report(small_results())
-    assert whole.columns[2:] == ["X1", "X1, preset", "LEML", "CS", "FastXML"]
-    assert extract.columns[2:] == ["X1", "X1, preset", "LEML", "FastXML"]
+    assert whole.columns[2:] == ["X1 (paper)", "neartag's variant", "LEML", "CS", "FastXML"]
+    assert extract.columns[2:] == ["X1 (paper)", "neartag's variant", "LEML", "FastXML"]
     first = whole.rows[0]
     assert first[:2] == ["BibTeX", "P@1"]
     number = first[2]
     assert (number.value, number.runs, number.printed, number.printed_deviation) == (66.0, 2, 65.57, 0.65)
     assert number.deviation == pytest.approx(statistics.stdev([65.0, 67.0]))
     assert number.difference == pytest.approx(0.43)
-    assert first[3].printed is None  # the paper has no preset
+    assert first[3].printed is None  # the paper has no variant
     assert first[5].value is None
     assert first[5].note == "failed"
     assert whole.winners(first) == {3, 6}
@@ -493,10 +506,13 @@ def test_the_time_against_the_points_searched_is_a_line_where_it_is_one():
         )
         for count, size in ((1, 4000.0), (2, 2000.0), (4, 1000.0))
     ]
+    other = [
+        replace(each, cell=replace(each.cell, data="yso-finna-en-100k")) for each in runs[:2]
+    ]  # too few for a line
     plain = record(
         "timings", "debian", "x1", 0, {"predict_ms_alone": 2.0, "predict_ms_a_point": 1.0, "train_seconds": 3.0}
     )
-    table, plot, words = timings.EXPERIMENT.report(of(*runs, plain))
+    table, plot, words = timings.EXPERIMENT.report(of(*runs, *other, plain))
     assert table.rows[0][2].value == 3.0
     assert list(plot.series[0].x) == [1000, 2000, 4000]
     assert "100.0% of the variance" in words.paragraphs[0]
@@ -554,12 +570,12 @@ def test_the_command_names_what_it_does_not_know(alone):
 def test_quick_tables_on_the_embedded_corpus_alone(alone):
     arguments = ["reproduce", "--quick", "--methods", "x1,knn", "--data", "debian", "--out", alone, "-q"]
     succeed(*arguments, "--only", "table4", "--seeds", 1)  # a run trains ten learners
-    succeed(*arguments, "--only", "table3")
+    succeed(*arguments, "--only", "table3", "--seeds", 1)
     found = read_records(alone / "results")
     assert not [each.failed for each in found.values() if each.failed]
     assert {cell.experiment for cell in found} == {"table3", "table4"}
     page = (alone / "reproduction.html").read_text()
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2  # of X1 (paper) and of neartag's variant
     (x1,) = [
         each
         for each in found.values()

@@ -7,9 +7,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from neartag.comparators.fastxml.classifier import FastXMLClassifier
+from neartag.comparators.leml.classifier import LEMLClassifier
 from neartag.comparators.local_leml.classifier import LocalLEMLClassifier
 from neartag.data import synthetic
-from neartag.experiments import claims, figure1a, figure1b, figure1c, figure2, learners
+from neartag.experiments import approximation, claims, figure1a, figure1b, figure1c, figure2, learners, methods
 from neartag.experiments.claims.checks import CLAIMS
 from neartag.experiments.claims.leads import is_ahead, method_lead
 from neartag.experiments.datasets import Parts
@@ -66,13 +67,13 @@ def check_blocks(blocks):
 def test_squared_singular_values_are_those_of_the_whole_matrix(shape):
     Y = labels(*shape, seed=1)
     wanted = np.linalg.svd(Y.toarray().astype(np.float64), compute_uv=False) ** 2
-    np.testing.assert_allclose(figure1a.squared_singular_values(Y, 5), wanted[:5], atol=1e-10)
-    few = figure1a.squared_singular_values(Y, 5, max_dense_side=4)
+    np.testing.assert_allclose(approximation.squared_singular_values(Y, 5), wanted[:5], atol=1e-10)
+    few = approximation.squared_singular_values(Y, 5, max_dense_side=4)
     np.testing.assert_allclose(few, wanted[:5], atol=1e-8)
 
 
 def test_labels_that_nobody_has_have_no_spectrum():
-    assert figure1a.squared_singular_values(csr_matrix((5, 4), dtype=np.float32), 3).size == 0
+    assert approximation.squared_singular_values(csr_matrix((5, 4), dtype=np.float32), 3).size == 0
 
 
 def rank_left(Y, rank):
@@ -85,7 +86,7 @@ def test_what_svds_leave_is_what_they_do_not_approximate():
     Y = labels(40, 14, seed=2)
     clusters = [np.arange(25), np.arange(25, 40)]
     dims = [1, 3, 6]
-    found = figure1a.error_of_svd(Y, clusters, dims, Work(1))
+    found = approximation.error_of_svd(Y, clusters, dims, Work(1))
     whole = Y.toarray()
     for place, dim in enumerate(dims):
         assert found["global"][place] == pytest.approx(rank_left(whole, dim) / Y.nnz)
@@ -97,7 +98,7 @@ def test_equal_stored_numbers_are_the_best_that_clusters_can_do_with_them():
     Y = labels(24, 9, seed=3, share=0.25)
     clusters = [np.arange(9), np.arange(9, 24)]
     dims = [1, 2, 4]
-    found = figure1a.error_of_svd(Y, clusters, dims, Work(1))
+    found = approximation.error_of_svd(Y, clusters, dims, Work(1))
     whole = Y.toarray()
     known = [whole[members][:, whole[members].any(axis=0)] for members in clusters]
     used = int(whole.any(axis=0).sum())
@@ -116,7 +117,7 @@ def test_equal_stored_numbers_are_the_best_that_clusters_can_do_with_them():
 
 def test_one_cluster_of_all_points_is_the_global_svd():
     Y = labels(30, 10, seed=4)
-    found = figure1a.error_of_svd(Y, [np.arange(30)], [1, 4, 8], Work(1))
+    found = approximation.error_of_svd(Y, [np.arange(30)], [1, 4, 8], Work(1))
     np.testing.assert_allclose(found["equal_rank"], found["global"])
     np.testing.assert_allclose(found["equal_stored"], found["global"])
 
@@ -125,7 +126,7 @@ def test_x1s_error_is_that_of_its_embeddings_on_the_pairs_of_neighbours():
     Y = labels(60, 20, seed=5)
     clusters = [np.arange(35), np.arange(35, 60)]
     settings = SVPSettings(neighbours=8, similarity="inner", step=1.0, max_iter=6, tol=0.0)
-    (found,) = figure1a.error_of_x1(Y, clusters, [4], settings, Work(1))
+    (found,) = approximation.error_of_x1(Y, clusters, [4], settings, Work(1))["x1"]
     left = whole = 0.0
     for members in clusters:
         graph = neighbour_graph(Y[members], 8, similarity="inner")
@@ -135,6 +136,47 @@ def test_x1s_error_is_that_of_its_embeddings_on_the_pairs_of_neighbours():
         left += float((np.where(on_pairs, products.toarray() - points @ points.T, 0) ** 2).sum())
         whole += float((products.toarray()[on_pairs] ** 2).sum())
     assert found == pytest.approx(left / whole, rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
+def test_the_svd_of_the_target_is_the_best_matrix_of_its_rank(shape):
+    Y = labels(*shape, seed=7, share=0.3)
+    products = (Y @ Y.T).toarray().astype(np.float64)
+    values, vectors = np.linalg.eigh(products)
+    wanted = (vectors[:, -3:] * values[-3:]) @ vectors[:, -3:].T
+    for most in (4000, 4):
+        factors = approximation.left_factors(Y, 3, max_dense_side=most)
+        np.testing.assert_allclose(factors @ factors.T, wanted, atol=1e-8)
+
+
+def test_the_svd_of_the_target_is_judged_on_the_pairs_of_neighbours():
+    Y = labels(60, 20, seed=5)
+    clusters, dims = [np.arange(35), np.arange(35, 60)], [2, 5, 19, 30]
+    settings = SVPSettings(neighbours=8, similarity="inner")
+    found = approximation.error_of_target_svd(Y, clusters, dims, settings, Work(1))
+    for place, dim in enumerate(dims):
+        left = whole = 0.0
+        for members in clusters:
+            on_pairs = neighbour_graph(Y[members], 8, similarity="inner").toarray() > 0
+            products = (Y[members] @ Y[members].T).toarray().astype(np.float64)
+            values, vectors = np.linalg.eigh(products)
+            approximated = (vectors[:, -dim:] * values[-dim:]) @ vectors[:, -dim:].T
+            left += float((np.where(on_pairs, products - approximated, 0) ** 2).sum())
+            whole += float((products[on_pairs] ** 2).sum())
+        assert found[place] == pytest.approx(left / whole, abs=1e-9)
+
+
+def test_svp_ends_near_its_minimum_and_says_how_near():
+    Y = labels(60, 20, seed=5)
+    settings = SVPSettings(neighbours=8, similarity="inner", step=1.0, max_iter=400, tol=1e-3)
+    found = approximation.error_of_x1(Y, [np.arange(60)], [4, 12], settings, Work(1))
+    assert max(found["steps"]) < 400
+    assert max(found["last_falls"]) <= 1e-3
+    few = approximation.error_of_x1(
+        Y, [np.arange(60)], [4, 12], SVPSettings(neighbours=8, similarity="inner", step=1.0, max_iter=3, tol=0), Work(1)
+    )
+    assert few["steps"] == [3, 3]
+    assert all(late < early for late, early in zip(found["x1"], few["x1"], strict=True))
 
 
 def test_dimensions_are_the_papers_where_there_are_labels_enough():
@@ -147,7 +189,7 @@ def test_figure_1a_on_toy_data(toy_data):
     blocks = figure1a.EXPERIMENT.report(results)
     check_blocks(blocks)
     plot = blocks[0]
-    assert [len(series.y) for series in plot.series] == [4] * 4
+    assert [len(series.y) for series in plot.series] == [4] * 5
     for series in plot.series[:3]:
         assert list(series.y) == sorted(series.y, reverse=True), "more dimensions leave less"
     everywhere, local = plot.series[0].y, plot.series[1].y
@@ -222,16 +264,20 @@ def test_clusters_are_the_papers_and_at_least_some():
 # ---- Figure 1 (c) and Figure 2
 
 
-def test_both_methods_of_figure_1c_have_the_same_clusters(parts):
-    cells = [Cell("figure1c", "debian", method, 1, (("clusters", 4),)) for method in figure1c.METHODS]
-    learned = []
-    for cell in cells:
-        settings = {**figure1c.EXPERIMENT.settings(cell), "random_state": cell.seed, "n_jobs": 1}
-        kind = X1Classifier if cell.method == "x1" else LocalLEMLClassifier
-        learned.append(kind(**settings).fit(parts.X, parts.Y).model_.learners)
-    (x1,), (local,) = learned
+def test_local_leml_has_the_clusters_of_x1_and_with_one_of_them_is_leml(parts):
+    learned = {}
+    for method, kind in ((methods.STRICT, X1Classifier), ("local_leml", LocalLEMLClassifier)):
+        for clusters in (1, 4):
+            cell = Cell("figure1c", "debian", method, 1, (("clusters", clusters),))
+            settings = {**figure1c.EXPERIMENT.settings(cell), "random_state": cell.seed, "n_jobs": 1}
+            learned[method, clusters] = kind(**settings).fit(parts.X, parts.Y).model_
+    (x1,), (local,) = (learned[method, 4].learners for method in (methods.STRICT, "local_leml"))
     np.testing.assert_array_equal(x1.centroids, local.centroids)
     assert x1.centroids.shape[1] == 4
+    leml = LEMLClassifier(**methods.preset("leml", "debian"), random_state=1, n_jobs=1).fit(parts.X, parts.Y)
+    ours, theirs = learned["local_leml", 1].predict_topk(parts.X_test, 5), leml.predict_topk(parts.X_test, 5)
+    np.testing.assert_array_equal(ours[0], theirs[0])
+    assert figure1c.local_leml_settings("eurlex4k-partial")["rank"] == 1500  # as LEML's
 
 
 def test_figure_1c_on_toy_data(toy_data):
@@ -239,7 +285,7 @@ def test_figure_1c_on_toy_data(toy_data):
     results = measured(experiment, Plan(quick=True))
     blocks = experiment.report(results)
     check_blocks(blocks)
-    assert [series.label for series in blocks[0].series] == ["X1", "LocalLEML"]
+    assert [series.label for series in blocks[0].series] == ["X1 (paper)", "neartag's variant", "LocalLEML"]
     assert list(blocks[0].series[0].x) == [1, 2, 4]
     assert all(0 < value <= 100 for series in blocks[0].series for value in series.y)
 
@@ -355,7 +401,7 @@ def test_what_was_not_measured_is_said_to_be_so():
 def test_second_on_delicious_is_as_claimed():
     records = dict(
         row("table3", method, data="delicious", **{"P@1": value})
-        for method, value in (("x1", 68.0), ("fastxml", 69.0), ("leml", 65.0), ("x1-preset", 70.0))
+        for method, value in (("x1", 68.0), ("fastxml", 69.0), ("leml", 65.0), ("x1-variant", 70.0))
     )
     statement = "X1 is the most accurate on each small set, and second on Delicious"
     assert answers(Results(records, Plan()))[statement, "Delicious"] == "yes"

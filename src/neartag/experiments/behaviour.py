@@ -21,6 +21,7 @@ from scipy.sparse import block_diag, csr_matrix, hstack
 from neartag.core.version import __version__
 from neartag.experiments.results_folder import BEHAVIOURS, load_lines, update_lines
 from neartag.methods import registry
+from neartag.x1.presets import PAPER
 
 LABELS_SEEN = 5  # of each test point
 STEPS = 1000  # numbers are kept in thousandths of the largest score
@@ -30,25 +31,20 @@ _MARK = 4.0  # value of the feature that all points of a half have
 _GOLDEN_RATIO = 0.6180339887498949  # its multiples, modulo 1, are spread evenly: a number for each label
 
 VOTES: dict[str, Any] = {"refine": False}
-PAPER: dict[str, Any] = {
-    **VOTES,
-    "vote_distance": "euclidean",
-    "vote_weight": "uniform",
-    "label_similarity": "inner",
-    "cluster_start": "random",
-    "feature_share": 0.0,
-    "vote_neighbours": 10,
-    "svp_step": 1.0,
-    "n_clusters": 3,
-    "n_learners": 2,
-}
 CLUSTERS: dict[str, Any] = {**VOTES, "n_clusters": 2, "n_learners": 2, "embedding_dim": 20}
+_SMALL_PAPER = {
+    **PAPER,
+    **{"n_clusters": 2, "n_learners": 2, "embedding_dim": 20, "svp_neighbours": 30, "vote_neighbours": 10},
+}
 _NEAR = {"vote_search": "cells", "feature_search": "near", "feature_share": 0.4, "embedding_dim": 30}
 # X1 in its three forms: as in the paper, with neartag's votes, and refined. ADMM stops after so many steps: how many it
 # needs may depend on rounding.
+_PAPER_TRAININGS = [_SMALL_PAPER, {**_SMALL_PAPER, "l1": 0.02, "admm_max_iter": 10}]
+_VOTE_TRAININGS = [VOTES, CLUSTERS, {**VOTES, **_NEAR}]
 X1_PROBES: dict[str, list[dict[str, Any]]] = {
-    "x1-paper": [{**PAPER, "n_clusters": 2}, {**PAPER, "n_clusters": 2, "l1": 0.02, "admm_max_iter": 10}],
-    "x1-votes": [VOTES, CLUSTERS, {**VOTES, **_NEAR}],
+    "x1-paper": _PAPER_TRAININGS,
+    "x1-votes": _VOTE_TRAININGS,
+    "x1-ladder": _PAPER_TRAININGS + _VOTE_TRAININGS,  # what is between the two
     "x1-refined": [{"refine": True}, {**CLUSTERS, "refine": True, "feature_share": 0.3, "n_probe": 2}],
 }
 # What else there is to choose in the other methods, and where something else is computed; besides their defaults.

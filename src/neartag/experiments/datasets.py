@@ -91,6 +91,11 @@ def choose_large(wanted: Sequence[str]) -> list[str]:
     return [*_one_per_title(LARGE_SETS, wanted), *(name for name in OTHER_LARGE_SETS if name in wanted)]
 
 
+def is_large(name: str) -> bool:
+    """Return whether a data set is one of the large ones, real or made up, for which X1 has more learners."""
+    return name in LARGE_SETS or name in OTHER_LARGE_SETS or _SYNTHETIC.fullmatch(name) is not None
+
+
 def paper_name(name: str) -> str:
     """Return the paper's name of a data set, or of the one that it stands for; "" if there is none."""
     return {**SMALL_SETS, **LARGE_SETS}.get(name, "")

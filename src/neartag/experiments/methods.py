@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from neartag.core.errors import ParameterError
@@ -12,13 +13,14 @@ from neartag.experiments.datasets import Parts
 from neartag.experiments.runner import Work
 from neartag.methods import presets, registry
 from neartag.storage import store
-from neartag.x1.presets import VOTE_PRESETS
+from neartag.x1.presets import PAPER, VOTE_PRESETS
 
 CUTS = (1, 3, 5)
 PRECISIONS = tuple(f"P@{k}" for k in CUTS)
 # The paper's number of clusters depends on the points; with a single cluster all learners would be the same.
 PAPER_CLUSTERS = "points / 6000, at least 2"
 POINTS_PER_CLUSTER = 6000
+QUICK_SVP_STEPS = 10  # of X1 (paper) on samples, where minutes are all there is
 
 
 class Variant(NamedTuple):
@@ -28,21 +30,57 @@ class Variant(NamedTuple):
     method: str
     changes: dict[str, Any]
     as_paper: bool = False  # has the paper's settings in place of its preset: `paper_settings`
+    words: str = ""  # what differs from the paper, for the notes of tables
 
 
+STRICT, OWN, REFINED = "x1", "x1-variant", "x1-refined"
+# X1 in every table and figure: the paper's, on which all verdicts rest, and what neartag makes of it.
+X1_COLUMNS = (STRICT, OWN, REFINED)
 # Columns that are more than a method with its preset.
 VARIANTS = {
-    "x1": Variant("X1", registry.DEFAULT_METHOD, {}, as_paper=True),
-    "x1-preset": Variant("X1, preset", registry.DEFAULT_METHOD, {}),
+    STRICT: Variant(
+        "X1 (paper)",
+        registry.DEFAULT_METHOD,
+        {},
+        as_paper=True,
+        words="Algorithms 1 and 2 as printed: neighbours by inner products of label vectors, SVP with η = 1 to "
+        "convergence, ⌊n/6000⌋ clusters by plain k-means from random starts, Euclidean distance, one vote for each "
+        "neighbour",
+    ),
+    OWN: Variant(
+        "neartag's variant",
+        registry.DEFAULT_METHOD,
+        {},
+        words="learners and dimensions as X1 (paper), but label vectors and embedded points compared by cosine, "
+        "neighbours weighted by their cosine, ten steps of SVP with η = 1.5 along the tangent, k-means from k-means++ "
+        "starts, one cluster on small sets, and on large ones clusters over three times the average split",
+    ),
+    REFINED: Variant(
+        "refined",
+        registry.DEFAULT_METHOD,
+        {"refine": True},
+        words="neartag's preset for the set, or its defaults: votes by embedding and by features propose labels, and a "
+        "linear ranker of each label decides; not in the paper",
+    ),
     "fastxml-1": Variant("FastXML-1", "fastxml", {"trees": 1}),
     "lpsr-nb": Variant("LPSR-NB", "lpsr", {"scorer": "naive_bayes"}),
 }
 # Votes alone decide in the paper, so they do in every column of X1 whose settings do not say otherwise: settings that
 # results were kept with name `refine` only where it is on.
 VOTES_ALONE: dict[str, Any] = {"refine": False}
-# What benchmarks/choose_paper.py chose on held-out fifths of the training part for X1 with the paper's settings, where
-# it differs from the preset: presets were chosen together with a vote by the features, and at other dimensions.
+# What the experiment "readings" chose for X1 (paper) on a held-out fifth of the first split's training part: k and n̄,
+# as in the paper, and λ, which it does not print.
 PAPER_CHOICES: dict[str, dict[str, Any]] = {
+    "bibtex": {"svp_neighbours": 200, "l2": 1.0, "vote_neighbours": 20},
+    "delicious": {"svp_neighbours": 200, "l2": 1.0, "vote_neighbours": 40},
+    "mediamill": {"svp_neighbours": 200, "l2": 1e-4, "vote_neighbours": 20},
+    "eurlex": {"svp_neighbours": 200, "l2": 1.0, "vote_neighbours": 10},
+}
+# k and n̄ where nothing was chosen: one validation for each run would make a table's runs differ in their settings.
+PAPER_DEFAULTS: dict[str, Any] = {"svp_neighbours": 100, "vote_neighbours": 20}
+# What benchmarks/choose_paper.py chose in the same way for neartag's variant, where it differs from the preset:
+# presets were chosen together with a vote by the features, and at other dimensions.
+VARIANT_CHOICES: dict[str, dict[str, Any]] = {
     "bibtex": {"svp_neighbours": 200, "l2": 1.0},
     "delicious": {"svp_neighbours": 400, "vote_neighbours": 120, "vote_sharpness": 20.0},
     "eurlex": {"l2": 1.0},
@@ -60,42 +98,53 @@ def title(variant: str) -> str:
     return find_variant(variant).title
 
 
-def settings_for(variant: str, data: str, *, large: bool = False) -> dict[str, Any]:
-    """Return the settings of a column on a data set: the paper's settings for X1, the presets of the others."""
-    return paper_settings(data, large=large) if find_variant(variant).as_paper else preset(variant, data)
+def describe_x1_columns(columns: Sequence[str] = X1_COLUMNS) -> str:
+    """Return what the columns of X1 are, for the note of a table."""
+    return " ".join(f"“{VARIANTS[name].title}”: {VARIANTS[name].words}." for name in columns)
+
+
+def settings_for(variant: str, data: str, *, large: bool = False, quick: bool = False) -> dict[str, Any]:
+    """Return the settings of a column on a data set; X1 (paper) and neartag's variant have others on a `large` one."""
+    if find_variant(variant).as_paper:
+        return paper_settings(data, large=large, quick=quick)
+    return variant_settings(data, large=large) if variant == OWN else preset(variant, data)
 
 
 def preset(variant: str, data: str) -> dict[str, Any]:
-    """Return the settings of a method on a data set: its preset, or the defaults if it has none, and the changes.
-
-    X1 has the settings that were chosen for votes alone, where there are any.
-    """
+    """Return the settings of a method on a data set: its preset, or the defaults if it has none, and the changes."""
     column = find_variant(variant)
-    if column.method == registry.DEFAULT_METHOD and (votes := vote_preset(data)):
-        return {**votes, **column.changes}
     try:
         return {**presets.get(data, column.method), **column.changes}
     except ParameterError:
         return dict(column.changes)
 
 
-def vote_preset(data: str) -> dict[str, Any]:
-    """Return what was chosen for X1's votes alone on a data set; nothing where nothing was."""
-    return dict(VOTE_PRESETS.get(presets.preset_name(data), {}))
+def paper_settings(data: str, *, large: bool = False, quick: bool = False) -> dict[str, Any]:
+    """Return the settings of X1 (paper): the preset `paper`, with k, n̄ and λ as validation chose them for the set.
 
-
-def paper_settings(data: str, *, large: bool = False) -> dict[str, Any]:
-    """Return X1's settings: those that the paper gives, and for the rest what was chosen on the training part.
-
-    One learner and dimension 100 on small sets; 15 learners, dimension 50 and one cluster per 6,000 points on large
-    ones. What the paper does not have is off: the second vote by features, and the reranker.
+    One learner and dimension 100 on small sets, 15 learners and dimension 50 on large ones. On samples, if `quick`, SVP
+    is not run to convergence.
     """
-    own = preset(registry.DEFAULT_METHOD, data)
+    steps = {"svp_max_iter": QUICK_SVP_STEPS} if quick else {}
+    chosen = {**PAPER_DEFAULTS, **PAPER_CHOICES.get(presets.preset_name(data), {})}
+    return {**PAPER, **chosen, **_paper_size(large), **steps}
+
+
+def variant_settings(data: str, *, large: bool = False) -> dict[str, Any]:
+    """Return the settings of neartag's variant: as large as the paper's, and for the rest what was chosen for votes."""
+    own = VOTE_PRESETS.get(presets.preset_name(data)) or preset(registry.DEFAULT_METHOD, data)
     chosen = {name: value for name, value in own.items() if not name.startswith("refine")}
-    fixed: dict[str, Any] = {**PAPER_CHOICES.get(data, {}), "n_learners": 1, "embedding_dim": 100}
+    size = _paper_size(large)
+    if not large:
+        del size["n_clusters"]
+        size |= VARIANT_CHOICES.get(data, {})
+    return {**chosen, **size, "feature_share": 0.0}
+
+
+def _paper_size(large: bool) -> dict[str, Any]:
     if large:
-        fixed = {"n_learners": 15, "embedding_dim": 50, "n_clusters": PAPER_CLUSTERS}
-    return {**chosen, **fixed, "feature_share": 0.0}
+        return {"n_learners": 15, "embedding_dim": 50, "n_clusters": PAPER_CLUSTERS}
+    return {"n_learners": 1, "embedding_dim": 100, "n_clusters": "paper"}
 
 
 def train(variant: str, settings: dict[str, Any], parts: Parts, seed: int, work: Work) -> tuple[Any, dict[str, float]]:

@@ -39,6 +39,9 @@ NAMES = (
     "figure1c",
     "figure2",
     "timings",
+    "readings",
+    "ladder",
+    "sparsity",
     "theory",
     "claims",
 )
@@ -117,7 +120,7 @@ def pending_cells(
         wanted = dict.fromkeys(experiment.cells(plan))
         cells = [cell for cell in wanted if not _is_done(experiment, kept.get(cell), behaviours)]
         pending += sorted(cells, key=lambda cell: cell.seed)  # so that each place has one number before any has ten
-    return pending
+    return list(dict.fromkeys(pending))  # two experiments may ask for the same
 
 
 def run(

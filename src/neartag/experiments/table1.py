@@ -16,7 +16,7 @@ from neartag.experiments.report.blocks import Block, Number, Table
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 
-METHODS = ("x1", "x1-preset", "leml", "fastxml", "lpsr-nb")
+METHODS = (*methods.X1_COLUMNS, "leml", "fastxml", "lpsr-nb")
 
 
 class LargeSets(Experiment):
@@ -34,7 +34,7 @@ class LargeSets(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the paper's settings for X1, the presets of the others."""
-        return methods.settings_for(cell.method, cell.data, large=True)
+        return methods.settings_for(cell.method, cell.data, large=True, quick=cell.quick)
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size of the method."""

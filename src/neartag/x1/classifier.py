@@ -73,16 +73,18 @@ class X1Classifier(LabelClassifier):
         self,
         n_learners: int | str = "auto",
         n_clusters: int | str = "auto",
-        max_cluster_size: int | None = None,
+        max_cluster_size: int | str | None = None,
         cluster_start: str = "k-means++",
+        k_means: str = "quick",
         n_probe: int = 1,
         centroid_entries: int | None = None,
         embedding_dim: int | str = "auto",
-        svp_neighbours: int = 100,
+        svp_neighbours: int | str = 100,
         label_similarity: str = "cosine",
         svp_step: float = 1.5,
         svp_max_iter: int | str = "auto",
         svp_tol: float = 1e-3,
+        svp_projection: str = "tangent",
         l2: float | str = "auto",
         l1: float = 0.0,
         rho: float = 1.0,
@@ -111,6 +113,7 @@ class X1Classifier(LabelClassifier):
         self.n_clusters = n_clusters
         self.max_cluster_size = max_cluster_size
         self.cluster_start = cluster_start
+        self.k_means = k_means
         self.n_probe = n_probe
         self.centroid_entries = centroid_entries
         self.embedding_dim = embedding_dim
@@ -119,6 +122,7 @@ class X1Classifier(LabelClassifier):
         self.svp_step = svp_step
         self.svp_max_iter = svp_max_iter
         self.svp_tol = svp_tol
+        self.svp_projection = svp_projection
         self.l2 = l2
         self.l1 = l1
         self.rho = rho
@@ -182,7 +186,7 @@ class X1Classifier(LabelClassifier):
         X, Y = check_training(X, Y, type(self).__name__)
         rows = normalise(as_rows(X))
         asked = X1Settings.from_parameters(given)
-        settings = resolve(asked, DataFacts.of(rows))
+        settings = resolve(asked, DataFacts.of(rows, Y.shape[1]))
         machine = Machine(resolve_jobs(given["n_jobs"]), given["max_memory"])
         _warn_of_oddities(rows.shape[0], asked, settings, Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.

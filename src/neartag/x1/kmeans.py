@@ -9,7 +9,7 @@ of its own group and of the groups next to it. That costs n · √C a round.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,8 @@ from neartag.x1.parameters import STARTS
 
 # The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
 MAX_ROUNDS = 20
+# Plain k-means goes on until no point moves; this bound only guards against points that stand between two clusters.
+MAX_PLAIN_ROUNDS = 300
 # k-means has settled when no more than this share of the points changes cluster.
 SETTLED_SHARE = 1e-3
 # Clusters found in one stage; more are found in two.
@@ -60,6 +62,7 @@ def partition(
     *,
     max_size: int | None = None,
     start: str = "k-means++",
+    plain: bool = False,
     centroid_entries: int | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -70,11 +73,15 @@ def partition(
     """Return a k-means partition of unit rows in which no cluster has more than `max_size` points.
 
     A cluster that is too large is split again by k-means, and by row order where its points are all alike.
-    `centroid_entries` keeps only so many of the largest entries of each centroid.
+    `plain`: Lloyd's rounds over all points until nobody moves, in one stage. `centroid_entries` keeps only so many of
+    the largest entries of each centroid.
     """
     if start not in STARTS:
         raise ParameterError(f"cluster_start must be one of {STARTS}, not {start!r}")
-    options = _Options(start, np.random.default_rng(seed), threads, max_flat, sample_per_cluster, min_sample)
+    rounds = MAX_PLAIN_ROUNDS if plain else MAX_ROUNDS
+    if plain:
+        max_flat, min_sample = n_clusters, X.shape[0]
+    options = _Options(start, np.random.default_rng(seed), threads, max_flat, sample_per_cluster, min_sample, rounds)
     assignment = _assign(X, min(n_clusters, X.shape[0]), options)
     if max_size is not None:
         assignment = _split_large(X, assignment, max_size, options)
@@ -123,6 +130,12 @@ class _Options:
     max_flat: int
     sample_per_cluster: int
     min_sample: int
+    rounds: int  # of Lloyd's, at most
+
+    @property
+    def settled_share(self) -> float:
+        """Share of the points that may still move when the rounds end."""
+        return 0.0 if self.rounds > MAX_ROUNDS else SETTLED_SHARE
 
 
 def _assign(X: Rows, count: int, options: _Options) -> np.ndarray:
@@ -132,28 +145,29 @@ def _assign(X: Rows, count: int, options: _Options) -> np.ndarray:
 
 def _k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
     """Lloyd's rounds, of many points on a sample; returns the assignment of all, clusters numbered without gaps."""
-    n, threads = X.shape[0], options.threads
+    n = X.shape[0]
     if count <= 1:
         return np.zeros(n, np.int32)
     enough = max(options.min_sample, options.sample_per_cluster * count)
     if n > 2 * enough:
         sample = X[np.sort(options.rng.choice(n, enough, replace=False))]
-        centroids, _ = _lloyd(sample, _choose_starts(sample, count, options), MAX_ROUNDS, threads)
-        _, assignment = _lloyd(X, centroids, 2, threads)  # once to the sample's means, once to their own
+        centroids, _ = _lloyd(sample, _choose_starts(sample, count, options), options)
+        # Once to the sample's means, once to their own.
+        _, assignment = _lloyd(X, centroids, replace(options, rounds=2))
     else:
-        _, assignment = _lloyd(X, _choose_starts(X, count, options), MAX_ROUNDS, threads)
+        _, assignment = _lloyd(X, _choose_starts(X, count, options), options)
     return _renumber(assignment)
 
 
-def _lloyd(X: Rows, centroids: np.ndarray, rounds: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the centroids (d, C) and the assignment (n,) after at most so many rounds, fewer once it has settled."""
+def _lloyd(X: Rows, centroids: np.ndarray, options: _Options) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centroids (d, C) and the assignment (n,) after the options' rounds, fewer once it has settled."""
     n, count = X.shape[0], centroids.shape[1]
     assignment = np.full(n, -1, np.int32)
-    for _ in range(rounds):
-        fresh = route(X, centroids, 1, threads)[:, 0]
+    for _ in range(options.rounds):
+        fresh = route(X, centroids, 1, options.threads)[:, 0]
         changed = np.count_nonzero(fresh != assignment)
         assignment = fresh
-        if changed <= SETTLED_SHARE * n:
+        if changed <= options.settled_share * n:
             break
         centroids = _centroids(X, assignment, count)
     return centroids, assignment

@@ -7,8 +7,13 @@ from typing import Any
 from neartag.core import parameters
 from neartag.core.parameters import MAX_COUNT, MAX_PENALTY, N_JOBS, RANDOM_STATE, THRESHOLD, Parameter
 
+# Words for a number that depends on the data: by the rules of `resolve.py`, or by those of the paper's section 3.
+AUTO_OR_PAPER = ("auto", "paper")
+UNLIMITED = "unlimited"
 SIMILARITIES = ("cosine", "inner")
 STARTS = ("k-means++", "random")
+K_MEANS = ("quick", "plain")
+PROJECTIONS = ("tangent", "exact")
 DISTANCES = ("cosine", "euclidean")
 SEARCHES = ("auto", "exact", "cells")
 FEATURE_SEARCHES = ("auto", "all", "near")
@@ -19,27 +24,36 @@ PARAMETERS = (
         "n_learners",
         int,
         "auto",
-        "learners in the ensemble; auto: 1 for one cluster, else 3 (the paper: 15 on large sets, 1 on small)",
+        "learners in the ensemble; auto: 1 for one cluster, else 3; paper: 15 with more than 10000 labels, else 1",
         1,
-        choices=("auto",),
+        choices=AUTO_OR_PAPER,
     ),
     Parameter(
         "n_clusters",
         int,
         "auto",
-        "clusters of a learner, C; auto: n / 100000 (the paper: n / 6000)",
+        "clusters of a learner, C; auto: n / 100000; paper: n / 6000, rounded down, at least 1",
         1,
-        choices=("auto",),
+        choices=AUTO_OR_PAPER,
     ),
     Parameter(
         "max_cluster_size",
         int,
         None,
-        "largest number of points in a cluster; None: three times the average",
+        "largest number of points in a cluster; None: three times the average (the paper: unlimited)",
         2,
+        choices=(UNLIMITED,),
         optional=True,
     ),
     Parameter("cluster_start", str, "k-means++", "how k-means starts (the original program: random)", choices=STARTS),
+    Parameter(
+        "k_means",
+        str,
+        "quick",
+        "quick: few rounds, most on a sample, and over 32 clusters in two stages; plain: rounds over all points "
+        "until nobody moves, at most 300 (the paper: plain)",
+        choices=K_MEANS,
+    ),
     Parameter("n_probe", int, 1, "nearest clusters searched for a point (the paper: 1)", 1),
     Parameter("centroid_entries", int, None, "entries kept of each centroid, the largest; None: all", 1, optional=True),
     Parameter(
@@ -47,11 +61,18 @@ PARAMETERS = (
         int,
         "auto",
         "dimension of the embeddings, L̂; auto: 200, in clusters of over 40000 points 100, with refine 64, or 100 where "
-        "features are dense (the paper: 100, 50 on large)",
+        "features are dense; paper: 50 with more than 10000 labels, else 100",
+        1,
+        choices=AUTO_OR_PAPER,
+    ),
+    Parameter(
+        "svp_neighbours",
+        int,
+        100,
+        "label neighbours preserved for each point, n̄; auto: chosen on held-out points, which trains four times more",
         1,
         choices=("auto",),
     ),
-    Parameter("svp_neighbours", int, 100, "label neighbours preserved for each point, n̄", 1),
     Parameter(
         "label_similarity",
         str,
@@ -64,6 +85,13 @@ PARAMETERS = (
         "svp_max_iter", int, "auto", "largest number of SVP steps; auto: 10, with refine 6", 1, choices=("auto",)
     ),
     Parameter("svp_tol", float, 1e-3, "SVP ends when its objective changes by less, relatively", 0),
+    Parameter(
+        "svp_projection",
+        str,
+        "tangent",
+        "what SVP projects: its step along the tangent (tangent, quicker), or the whole step (exact; the paper)",
+        choices=PROJECTIONS,
+    ),
     Parameter(
         "l2",
         float,

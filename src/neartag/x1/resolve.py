@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neartag.linalg.rows import Rows, is_dense
+from neartag.x1.parameters import UNLIMITED
 from neartag.x1.settings import RegressionSettings, SVPSettings, VoteSettings, X1Settings
 
 # Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
@@ -34,6 +35,11 @@ NEIGHBOURS_RERANKED, FEATURE_SHARE_RERANKED = 40, 0.3
 HELD_OUT_SHARE, MAX_HELD_OUT, MIN_HELD_OUT, HELD_OUT_TO_RERANK = 0.1, 2000, 50, 300
 MAX_SHARE_TO_RERANK = 1 / 4
 MIN_POINTS_TO_RERANK = round(MIN_HELD_OUT / MAX_SHARE_TO_RERANK)
+# The paper's numbers (section 3, "Hyper-parameters" and "Results on small data sets"). It names no limit between small
+# and large: its small sets have up to 3,993 labels, its large ones 30,938 and more.
+PAPER_POINTS_PER_CLUSTER, PAPER_LARGE_LABELS = 6000, 10_000
+PAPER_LEARNERS, PAPER_LEARNERS_OF_LARGE = 1, 15
+PAPER_DIM, PAPER_DIM_OF_LARGE = 100, 50
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,12 @@ class DataFacts:
     points: int
     features: int
     dense: bool = False  # whether features are measurements rather than words
+    labels: int = 0
 
     @classmethod
-    def of(cls, rows: Rows) -> DataFacts:
-        """Return the facts of rows (n, d)."""
-        return cls(int(rows.shape[0]), int(rows.shape[1]), is_dense(rows))
+    def of(cls, rows: Rows, labels: int = 0) -> DataFacts:
+        """Return the facts of rows (n, d) with so many labels."""
+        return cls(int(rows.shape[0]), int(rows.shape[1]), is_dense(rows), labels)
 
 
 def resolve(settings: X1Settings, data: DataFacts) -> X1Settings:
@@ -57,25 +64,30 @@ def resolve(settings: X1Settings, data: DataFacts) -> X1Settings:
     """
     if settings.rerank.enabled and not held_out_count(data.points, to_rerank=True):
         settings = settings.replace(refine=False)
-    learners, clusters = partition_counts(data.points, settings.learners, settings.clusters.count)
+    learners, clusters = partition_counts(data.points, settings.learners, settings.clusters.count, data.labels)
+    max_size = data.points if settings.clusters.max_size == UNLIMITED else settings.clusters.max_size
     reranked = settings.rerank.enabled
     return replace(
         settings,
         learners=learners,
-        clusters=replace(settings.clusters, count=clusters),
+        clusters=replace(settings.clusters, count=clusters, max_size=max_size),
         svp=_resolve_svp(settings.svp, data, clusters, reranked),
         regression=_resolve_regression(settings.regression, data, clusters),
         vote=_resolve_vote(settings.vote, data, reranked),
     )
 
 
-def partition_counts(n: int, learners: int | str, clusters: int | str) -> tuple[int, int]:
-    """Return how many learners and clusters there are for n points.
+def partition_counts(n: int, learners: int | str, clusters: int | str, labels: int = 0) -> tuple[int, int]:
+    """Return how many learners and clusters there are for n points with so many labels.
 
     The paper cuts n points into ⌊n/6000⌋ clusters. Measured, accuracy falls with every further cluster as long as one
     embedding can hold the points. One cluster needs one learner: all others would be the same. Several learners get at
     least two clusters, so that they differ.
     """
+    if learners == "paper":
+        learners = PAPER_LEARNERS_OF_LARGE if is_large(labels) else PAPER_LEARNERS
+    if clusters == "paper":
+        clusters = max(1, n // PAPER_POINTS_PER_CLUSTER)
     if clusters == "auto":
         clusters = max(1, round(n / POINTS_PER_CLUSTER))
         if learners != "auto" and int(learners) > 1:
@@ -83,6 +95,11 @@ def partition_counts(n: int, learners: int | str, clusters: int | str) -> tuple[
     if learners == "auto":
         learners = 1 if clusters == 1 else LEARNERS
     return int(learners), int(clusters)
+
+
+def is_large(labels: int) -> bool:
+    """Say whether the paper counts a set with so many labels among the large ones."""
+    return labels > PAPER_LARGE_LABELS
 
 
 def held_out_count(n: int, *, to_rerank: bool = False) -> int:
@@ -98,6 +115,8 @@ def _resolve_svp(svp: SVPSettings, data: DataFacts, clusters: int, reranked: boo
     dim = DIM if data.points / clusters <= LARGE_CLUSTER else DIM_OF_LARGE
     if reranked:
         dim = min(dim, DIM_RERANKED_DENSE if data.dense else DIM_RERANKED)
+    if svp.dim == "paper":
+        svp = replace(svp, dim=PAPER_DIM_OF_LARGE if is_large(data.labels) else PAPER_DIM)
     steps = SVP_STEPS_RERANKED if reranked else SVP_STEPS
     return replace(svp, dim=_settle(svp.dim, dim), max_iter=_settle(svp.max_iter, steps))
 

@@ -52,7 +52,7 @@ def cluster_bytes(points: int, entries: int, features: int, settings: SVPSetting
 
     Of the features only as many count as the cluster can have.
     """
-    dim, neighbours = int(settings.dim), min(settings.neighbours, points)
+    dim, neighbours = int(settings.dim), min(int(settings.neighbours), points)
     features = max(1, min(features, entries))
     pairs, block = points * neighbours, 4 * points * dim
     factor = {"primal": 8 * features**2, "dual": 8 * points**2, "cg": 4 * CG_ARRAYS * features * dim}

@@ -36,6 +36,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "vote_neighbours": (20, 10, 40, 80),
     "feature_share": (0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
+# Numbers of label neighbours that are tried where that is "auto"; each has a training of its own.
+GRAPH_CHOICES = (100, 50, 200, 400)
 KS = (1, 3, 5)
 
 

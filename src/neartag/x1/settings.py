@@ -25,8 +25,9 @@ class ClusterSettings:
     """How the points are clustered, and how many clusters a new point looks into."""
 
     count: int | str = _from("n_clusters")
-    max_size: int | None = _from("max_cluster_size")
+    max_size: int | str | None = _from("max_cluster_size")
     start: str = _from("cluster_start")
+    k_means: str = _from("k_means")
     probes: int = _from("n_probe")
     centroid_entries: int | None = _from("centroid_entries")
 
@@ -36,11 +37,12 @@ class SVPSettings:
     """How a cluster's embeddings are learned from its label graph."""
 
     dim: int | str = _from("embedding_dim")
-    neighbours: int = _from("svp_neighbours")
+    neighbours: int | str = _from("svp_neighbours")
     similarity: str = _from("label_similarity")
     step: float = _from("svp_step")
     max_iter: int | str = _from("svp_max_iter")
     tol: float = _from("svp_tol")
+    projection: str = _from("svp_projection")
 
 
 @dataclass(frozen=True)

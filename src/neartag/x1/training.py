@@ -27,6 +27,8 @@ from neartag.x1.model import X1Model
 from neartag.x1.resolve import HELD_OUT_SHARE, DataFacts, resolve
 from neartag.x1.schedule import Machine
 from neartag.x1.selection import (
+    GRAPH_CHOICES,
+    KS,
     HeldOut,
     answer_held_out,
     auto_settings,
@@ -64,12 +66,15 @@ def fit_model(
     Rankers are linear: of measurements, unlike of words, they may know less than votes. Where the held-out points say
     so, the model is trained for votes alone.
     """
-    facts = DataFacts.of(rows)
+    facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
     run = TrainingRun(rows, Y, hold_out(rows.shape[0], settings, return_held_out), machine, progress)
     refit = is_refitted(run, settings)
-    learners = fit_learners(run, settings, run.held_out, "trying on held-out points" if refit else "training")
-    model = select_vote(run, settings, learners)
+    if settings.svp.neighbours == "auto":
+        settings, model = select_graph(run, settings)
+    else:
+        learners = fit_learners(run, settings, run.held_out, "trying on held-out points" if refit else "training")
+        model = select_vote(run, settings, learners)
     model, answered = fit_reranker(run, settings, model, return_held_out, may_do_without=facts.dense)
     if settings.rerank.enabled and model.reranker is None:
         return fit_model(rows, Y, _votes_alone(asked), machine, progress, return_held_out)
@@ -78,7 +83,7 @@ def fit_model(
 
 def hold_out(n: int, settings: X1Settings, return_held_out: bool) -> np.ndarray:
     """Return which of n points are held out: some where a setting is chosen, a reranker fitted, or answers wanted."""
-    wanted = auto_settings(settings) or return_held_out or settings.rerank.enabled
+    wanted = has_choice(settings) or return_held_out or settings.rerank.enabled
     return held_out_rows(n, settings.random_state, to_rerank=settings.rerank.enabled) if wanted else NO_POINTS
 
 
@@ -87,7 +92,7 @@ def is_refitted(run: TrainingRun, settings: X1Settings) -> bool:
     n, held_out = run.rows.shape[0], len(run.held_out)
     if settings.rerank.enabled:  # rankers are trained again anyway, and learners where they missed many points
         return held_out > HELD_OUT_SHARE * n
-    return held_out > 0 and n <= (MAX_POINTS_TO_REFIT if auto_settings(settings) else MAX_POINTS_TO_REFIT_UNCHANGED)
+    return held_out > 0 and n <= (MAX_POINTS_TO_REFIT if has_choice(settings) else MAX_POINTS_TO_REFIT_UNCHANGED)
 
 
 def fit_learners(run: TrainingRun, settings: X1Settings, held_out: np.ndarray, title: str) -> list[Learner]:
@@ -99,6 +104,28 @@ def fit_learners(run: TrainingRun, settings: X1Settings, held_out: np.ndarray, t
     clusters = train_clusters(run.rows, run.Y, members, *options)  # lines 2 to 8
     learners = [Learner(each.centroids, own) for each, own in zip(partitions, clusters, strict=True)]
     return _with_cells(learners, settings, run.machine.jobs)
+
+
+def has_choice(settings: X1Settings) -> bool:
+    """Say whether a setting is left to be chosen on held-out points."""
+    return bool(auto_settings(settings)) or settings.svp.neighbours == "auto"
+
+
+def select_graph(run: TrainingRun, settings: X1Settings) -> tuple[X1Settings, X1Model]:
+    """Steps 1 and 2 for each number of label neighbours: return the settings and the model best on held-out points."""
+    best, chosen = -1.0, None
+    counts = GRAPH_CHOICES if len(run.held_out) else GRAPH_CHOICES[:1]
+    for count in counts:
+        attempt = settings.replace(svp_neighbours=count)
+        learners = fit_learners(run, attempt, run.held_out, f"trying {count} label neighbours")
+        model, score = select_vote(run, attempt, learners), 0.0
+        if len(counts) > 1:
+            retrieved = retrieve_held_out(model, run.rows, run.held_out, run.machine.jobs)
+            score = mean_precision(answer_held_out(model, run.held_out, retrieved, max(KS)).labels, run.Y[run.held_out])
+        if chosen is None or score > best + 1e-9:
+            best, chosen = score, (attempt, model)
+    assert chosen is not None
+    return chosen
 
 
 def select_vote(run: TrainingRun, settings: X1Settings, learners: list[Learner]) -> X1Model:

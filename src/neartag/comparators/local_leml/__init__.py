@@ -23,6 +23,8 @@ from neartag.comparators.shared.parameters import COMMON, TRIED_L2, TRIED_SCALES
 from neartag.core.method import Method, SearchSpace
 
 # This module must stay light: the command line reads it for --help.
+# X1's parameters of its clusters, which are the same here.
+CLUSTERING = ("n_learners", "n_clusters", "max_cluster_size", "cluster_start", "k_means")
 METHOD = Method(
     name="local_leml",
     title="LocalLEML",
@@ -32,7 +34,7 @@ METHOD = Method(
     estimator="neartag.comparators.local_leml.classifier:LocalLEMLClassifier",
     model="neartag.comparators.local_leml.classifier:LocalLEMLModel",
     parameters=(
-        *(X1_PARAMETERS[name] for name in ("n_learners", "n_clusters", "max_cluster_size", "cluster_start")),
+        *(X1_PARAMETERS[name] for name in CLUSTERING),
         share_or_number("rank", "rank of each cluster's weights, k"),
         *ALTERNATIONS,
         *COMMON,

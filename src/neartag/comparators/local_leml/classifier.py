@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.comparators.leml.classifier import MIDDLE_SCORE
 from neartag.comparators.leml.steps import problem_bytes
-from neartag.comparators.local_leml import METHOD
+from neartag.comparators.local_leml import CLUSTERING, METHOD
 from neartag.comparators.local_leml.learner import LocalFactors, LocalLearner, fit_cluster
 from neartag.comparators.shared.arrays import Arrays, check_array
 from neartag.comparators.shared.base import Comparator, Shape
@@ -37,13 +37,14 @@ def make_clusterings(
     unit: Rows, settings: dict[str, Any], seeds: list[np.random.SeedSequence], threads: int
 ) -> list[Partition]:
     """Return the partitions of X1's learners, of which `seeds` are the seeds; a single one where it has one cluster."""
-    count, size, start = (settings[name] for name in ("n_clusters", "max_cluster_size", "cluster_start"))
-    return make_partitions(unit, ClusterSettings(count, max_size=size, start=start), seeds, threads)
+    count, size, start, k_means = (settings[name] for name in CLUSTERING[1:])
+    options = ClusterSettings(count, max_size=size, start=start, k_means=k_means)
+    return make_partitions(unit, options, seeds, threads)
 
 
-def resolve_partition(points: int, settings: dict[str, Any]) -> dict[str, Any]:
+def resolve_partition(points: int, labels: int, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings with the numbers of learners and clusters that X1 would choose."""
-    learners, clusters = partition_counts(points, settings["n_learners"], settings["n_clusters"])
+    learners, clusters = partition_counts(points, settings["n_learners"], settings["n_clusters"], labels)
     return {**settings, "n_learners": learners, "n_clusters": clusters}
 
 
@@ -127,7 +128,7 @@ class LocalLEMLClassifier(Comparator):
     method = METHOD
 
     def _train(self, rows: Rows, Y: csr_matrix, info: FitInfo, threads: int, progress: Progress) -> LocalLEMLModel:
-        settings = resolve_partition(info.n_points, info.settings)
+        settings = resolve_partition(info.n_points, Y.shape[1], info.settings)
         # As X1 does, so that the clusters are the same: a sequence of its own for each learner.
         seeds = np.random.SeedSequence(settings["random_state"]).spawn(settings["n_learners"])
         partitions = make_clusterings(unit_rows(rows, settings), settings, seeds, threads)
@@ -150,7 +151,7 @@ class LocalLEMLClassifier(Comparator):
         return LocalLEMLModel(replace(info, settings=settings), learners)
 
     def _memory(self, shape: Shape, settings: dict[str, Any], threads: int) -> int:
-        settings = resolve_partition(shape.points, settings)
+        settings = resolve_partition(shape.points, shape.labels, settings)
         learners, clusters = settings["n_learners"], settings["n_clusters"]
         # The largest cluster may have so much of everything.
         share = min(1.0, MAX_SIZE_RATIO / clusters)

@@ -108,7 +108,8 @@ def _most_accurate(results: Results) -> Iterator[Verdict]:
         means = {
             method: summary.mean
             for method in own.names("method")
-            if method != "x1-preset" and (summary := own.select(method=method).summary("P@1")) is not None
+            if method not in methods.X1_COLUMNS[1:]
+            and (summary := own.select(method=method).summary("P@1")) is not None
         }
         if "x1" not in means or len(means) < 2:
             continue

@@ -77,7 +77,7 @@ class Series:
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
     spread: Sequence[float] | np.ndarray | None = None  # standard deviation at each point, drawn as a band
-    style: Literal["line", "points", "dashed"] = "line"
+    style: Literal["line", "points", "dashed", "intervals"] = "line"  # intervals: x ± spread in the row y
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ class Figure:
     note: str = ""
     x_log: bool = False
     y_log: bool = False
+    rows: Sequence[str] = ()  # names of y = 0, 1, …, from the top, in place of numbers
 
 
 Block = Text | Table | Figure

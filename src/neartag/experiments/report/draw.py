@@ -20,6 +20,7 @@ MAX_MARKED_POINTS = 40  # a line with more points has no markers
 DIVIDED_RANGE = 100.0  # up to this ratio of largest to smallest number, decades of a logarithmic axis are divided
 _PLAIN_RANGE = 1e-3, 1e5  # between these, numbers are not written as powers of ten
 _FIGURE_INCHES = (6.4, 4.0)
+_ROW_INCHES = 0.5
 
 
 def check() -> None:
@@ -40,7 +41,8 @@ def svg(figure: Figure) -> str:
     # Text as text, not as paths: it is smaller, can be searched, and can be read aloud.
     style: Any = {"svg.hashsalt": figure.name, "svg.fonttype": "none", "font.size": 10.5, "axes.unicode_minus": True}
     with matplotlib.rc_context(style):
-        canvas = Canvas(figsize=_FIGURE_INCHES)
+        width, height = _FIGURE_INCHES
+        canvas = Canvas(figsize=(width, max(height, _ROW_INCHES * len(figure.rows))))
         FigureCanvasSVG(canvas)  # needs no screen
         axes = canvas.subplots()
         _draw_axes(axes, figure)
@@ -59,6 +61,10 @@ def _draw_axes(axes: Any, figure: Figure) -> None:
     if figure.y_log:
         axes.set_yscale("log")
         _set_log_ticks(axes.yaxis, axes.get_ylim())
+    if figure.rows:
+        axes.axvline(0, color="#999999", linewidth=1)
+        axes.set_yticks(range(len(figure.rows)), figure.rows)
+        axes.set_ylim(len(figure.rows) - 0.5, -0.5)
     axes.grid(True, color="#e6e6e6", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -71,6 +77,9 @@ def _draw_axes(axes: Any, figure: Figure) -> None:
 def _draw_series(axes: Any, series: Series, colour: str, marker: str) -> None:
     x, y = np.asarray(series.x, dtype=float), np.asarray(series.y, dtype=float)
     shared = {"color": colour, "label": series.label}
+    if series.style == "intervals":
+        axes.errorbar(x, y, xerr=series.spread, linestyle="none", marker=marker, markersize=5, capsize=3, **shared)
+        return
     if series.style == "points":
         axes.plot(x, y, linestyle="none", marker=marker, markersize=4 if x.size <= MAX_MARKED_POINTS else 2, **shared)
     else:

@@ -83,7 +83,7 @@ class Theory(Experiment):
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return X1's settings, and those of the losses."""
-        x1 = {**methods.paper_settings(cell.data), "n_clusters": 1, "embedding_dim": DIMENSION}
+        x1 = {**methods.variant_settings(cell.data), "n_clusters": 1, "embedding_dim": DIMENSION}
         x1 |= {"label_similarity": "inner", "l1": 0.0, "keep_weights": 1.0}
         sizes, steps = (QUICK_SIZES, QUICK_DESCENT_STEPS) if cell.quick else (SIZES, DESCENT_STEPS)
         joint = {"penalty_share": PENALTY_SHARE, "steps": steps} if cell.method == "x1-joint" else {}

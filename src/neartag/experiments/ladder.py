@@ -1,0 +1,275 @@
+"""The ladder from X1 (paper) to neartag: what each departure from the paper is worth.
+
+Each change is measured twice: alone, made to X1 (paper); and on top of all changes before it. The first and the last
+rung are the columns X1 (paper) and refined of Table 3, on the same splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from scipy.stats import t as student
+
+from neartag.experiments import datasets, methods, table3
+from neartag.experiments.learners import small_sets
+from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table, Text
+from neartag.experiments.results import Results, summarise
+from neartag.experiments.runner import Experiment, Work
+from neartag.methods import presets
+from neartag.x1.parameters import DEFAULTS
+from neartag.x1.presets import VOTE_PRESETS
+
+SPLITS = 10
+CONFIDENCE = 0.95
+ALONE, ADDED = "alone", "added"
+REFINE = "refine"
+
+
+class Change(NamedTuple):
+    """A departure of neartag from the paper."""
+
+    title: str
+    words: str
+    settings: Callable[[dict[str, Any]], dict[str, Any]]  # of what was chosen for neartag's votes on the set
+
+
+def _defaults(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a change to what was chosen for the set, or to neartag's defaults."""
+    return lambda own: {name: own.get(name, DEFAULTS[name]) for name in names}
+
+
+CHANGES = {
+    "svp": Change(
+        "ten steps of SVP",
+        "At most ten steps with η = 1.5 along the tangent, in place of whole steps with η = 1 to convergence.",
+        _defaults("svp_step", "svp_max_iter", "svp_tol", "svp_projection"),
+    ),
+    "clusters": Change(
+        "one cluster",
+        "One cluster in place of ⌊n/6000⌋; where there are several they start by k-means++, and large ones are split.",
+        _defaults("n_clusters", "cluster_start", "k_means", "max_cluster_size"),
+    ),
+    "labels": Change(
+        "cosine of labels",
+        "Label neighbours, and the products that SVP preserves, are cosines in place of inner products.",
+        _defaults("label_similarity"),
+    ),
+    "distance": Change(
+        "cosine of V·x",
+        "The k nearest points by the cosine of V·x in place of the Euclidean distance.",
+        _defaults("vote_distance"),
+    ),
+    "weights": Change(
+        "weighted votes",
+        "A neighbour's vote weighs exp(a·(cos − 1)) in place of 1, with a, and k with it, as chosen for such votes.",
+        _defaults("vote_weight", "vote_sharpness", "vote_neighbours"),
+    ),
+    "penalty": Change(
+        "n̄ and λ",
+        "n̄ and λ as validation chose them for neartag's votes in place of those chosen for X1 (paper).",
+        _defaults("svp_neighbours", "l2"),
+    ),
+    "dimension": Change("dimension", "L̂ as chosen for the set in place of 100.", _defaults("embedding_dim")),
+    "features": Change(
+        "votes by features",
+        "The nearest points by the features themselves have a share of the vote, as chosen for the set.",
+        _defaults("feature_share", "feature_search"),
+    ),
+    REFINE: Change(
+        "rankers",
+        "Votes and label centroids only propose labels; a linear ranker of each label decides (`refine`). Added to "
+        "all others this is the column “refined”, with the set's preset.",
+        _defaults("refine"),
+    ),
+}
+
+
+class Ladder(Experiment):
+    """A cell is a change, alone or added to those before it, on a split of a data set."""
+
+    name = "ladder"
+    title = "The ladder from the paper's X1 to neartag"
+
+    def cells(self, plan: Plan) -> list[Cell]:
+        """Return one cell per data set, rung and split; the ends of the ladder are cells of Table 3."""
+        if not plan.wants(methods.STRICT):
+            return []
+        cells = []
+        for data in small_sets(plan):
+            for seed in plan.runs(SPLITS):
+                cells += [
+                    plan.cell(table3.EXPERIMENT.name, data, end, seed) for end in (methods.STRICT, methods.REFINED)
+                ]
+                cells += [
+                    plan.cell(self.name, data, methods.STRICT, seed, change=change, rung=rung)
+                    for change in CHANGES
+                    for rung in (ALONE, ADDED)
+                    if has_rung(data, change, rung)
+                ]
+        return cells
+
+    def settings(self, cell: Cell) -> dict[str, Any]:
+        """Return the settings of a rung."""
+        if cell.experiment != self.name:
+            return table3.EXPERIMENT.settings(cell)
+        return rung_settings(cell.data, cell.option("change"), cell.option("rung"), cell.quick)
+
+    def probe(self, cell: Cell) -> str:
+        """Return both forms of X1 where a rung stands between them."""
+        if cell.experiment != self.name:
+            return table3.EXPERIMENT.probe(cell)
+        return "x1-refined" if self.settings(cell).get("refine") else "x1-ladder"
+
+    def run(self, cell: Cell, work: Work) -> dict[str, Any]:
+        """Return precision, times and size, and how many points the split has."""
+        parts = datasets.split(cell.data, cell.seed, cell.quick)
+        measured = methods.measure(cell.method, self.settings(cell), parts, cell.seed, work)
+        return {**measured, "train_points": parts.X.shape[0], "test_points": parts.X_test.shape[0]}
+
+    def report(self, results: Results) -> list[Block]:
+        """Return a table and a plot of each data set, and what the changes are."""
+        own = results.select(self.name)
+        blocks: list[Block] = []
+        for data in datasets.in_table_order(own.names("data")):
+            ends = results.select(table3.EXPERIMENT.name, data=data)
+            blocks += _report_data(own.select(data=data), ends, data)
+        if blocks:
+            words = [f"{change.title}. {change.words}" for change in CHANGES.values()]
+            blocks.insert(0, Text(words, "The changes, in their order", as_list=True))
+        return blocks
+
+
+def own_votes(data: str) -> dict[str, Any]:
+    """Return what was chosen for neartag's votes on a data set; nothing where nothing was."""
+    return dict(VOTE_PRESETS.get(presets.preset_name(data), {}))
+
+
+def rung_settings(data: str, change: str, rung: str, quick: bool = False) -> dict[str, Any]:
+    """Return the settings of X1 (paper) with a change, and with all before it if it is added to them."""
+    names = list(CHANGES)
+    changes = names[: names.index(change) + 1] if rung == ADDED else [change]
+    settings = methods.paper_settings(data, quick=quick)
+    for each in changes:
+        settings |= CHANGES[each].settings(own_votes(data))
+    return settings
+
+
+def has_rung(data: str, change: str, rung: str) -> bool:
+    """Say whether a rung is measured here: not where the change changes nothing, nor the last, which Table 3 has."""
+    if rung == ADDED and change == REFINE:
+        return False
+    names = list(CHANGES)
+    place = names.index(change)
+    before = methods.paper_settings(data)
+    if rung == ADDED and place:
+        before = rung_settings(data, names[place - 1], ADDED)
+    after = rung_settings(data, change, rung)
+    return any(after.get(name, DEFAULTS[name]) != before.get(name, DEFAULTS[name]) for name in after)
+
+
+class Gain(NamedTuple):
+    """A difference of two settings over splits, with its interval."""
+
+    mean: float
+    half: float | None  # half of the interval's length; None for one split
+    splits: int
+
+    def __str__(self) -> str:
+        """Return it for people."""
+        return f"{self.mean:+.2f}" + ("" if self.half is None else f" ± {self.half:.2f}")
+
+
+def gain(after: Results, before: Results, name: str) -> Gain | None:
+    """Return by how much one is ahead of the other over the splits that both have, with a 95% interval.
+
+    Splits share training points, so their differences are not independent. The variance of the mean is therefore taken
+    as s²·(1/J + m/n) for J splits of n training and m test points (Nadeau and Bengio 2003).
+    """
+    theirs = {cell.seed: measured[name] for cell, measured in before.items()}
+    pairs = {cell.seed: measured for cell, measured in after.items() if cell.seed in theirs}
+    if not pairs:
+        return None
+    summary = summarise([measured[name] - theirs[seed] for seed, measured in pairs.items()])
+    if summary.deviation is None:
+        return Gain(summary.mean, None, 1)
+    ratio = max(measured.get("test_points", 0) / measured.get("train_points", 1) for measured in pairs.values())
+    quantile = float(student.ppf((1 + CONFIDENCE) / 2, summary.runs - 1))
+    return Gain(summary.mean, quantile * summary.deviation * (1 / summary.runs + ratio) ** 0.5, summary.runs)
+
+
+def _report_data(own: Results, ends: Results, data: str) -> list[Block]:
+    strict, refined = ends.select(method=methods.STRICT), ends.select(method=methods.REFINED)
+    if not strict or not own:
+        return []
+    rows: list[list[Entry]] = [_row("X1 (paper)", strict, {}, {})]
+    alone: dict[str, dict[str, Gain]] = {}
+    whole: dict[str, dict[str, Gain]] = {}
+    last = strict
+    for name, change in CHANGES.items():
+        one, added = own.select(change=name, rung=ALONE), own.select(change=name, rung=ADDED)
+        if name == REFINE:
+            added = _with_sizes(refined, own)
+        alone[name], whole[name] = _gains(one, strict), _gains(added, last)
+        rows.append(_row(change.title, added, alone[name], whole[name]))
+        last = added or last
+    title = datasets.title(data)
+    total = _gains(last, strict)
+    rows.append(_row("all", last, {}, total))
+    columns = ["change"]
+    columns += [f"{name} alone" for name in methods.PRECISIONS]
+    columns += [f"{name} added" for name in methods.PRECISIONS]
+    columns += list(methods.PRECISIONS)
+    note = (
+        "“Alone”: the change made to X1 (paper), minus X1 (paper). “Added”: the change on top of all before it, "
+        "minus what was there before. The last columns are the precisions with all changes up to the row. ± is "
+        "half of a 95% interval of the difference over the same splits, corrected for the points that splits share "
+        "(Nadeau and Bengio 2003). “–”: the change changes nothing on this set, or was not measured."
+    )
+    return [Table(f"The ladder, {title}", columns, rows, note), _plot(alone, whole, title, data)]
+
+
+def _with_sizes(refined: Results, own: Results) -> Results:
+    """Return Table 3's results with the sizes of the splits, which the ladder's own results have."""
+    sizes = {name: value for measured in own.values() for name, value in measured.items() if name.endswith("_points")}
+    records = {cell: replace(record, measured={**record.measured, **sizes}) for cell, record in refined.records.items()}
+    return Results(records, refined.plan)
+
+
+def _gains(after: Results, before: Results) -> dict[str, Gain]:
+    found = {name: gain(after, before, name) for name in methods.PRECISIONS}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _row(title: str, results: Results, alone: dict[str, Gain], added: dict[str, Gain]) -> list[Entry]:
+    texts = [str(gains[name]) if name in gains else "–" for gains in (alone, added) for name in methods.PRECISIONS]
+    numbers = [Number(*summary) if (summary := results.summary(name)) else Number(None) for name in methods.PRECISIONS]
+    return [title, *texts, *numbers]
+
+
+def _plot(alone: dict[str, dict[str, Gain]], added: dict[str, dict[str, Gain]], title: str, data: str) -> Figure:
+    series = []
+    for label, gains, offset in (("alone", alone, -0.12), ("added to all before", added, 0.12)):
+        points = [
+            (each["P@1"].mean, place + offset, each["P@1"].half or 0.0)
+            for place, each in enumerate(gains.values())
+            if "P@1" in each
+        ]
+        if points:
+            x, y, spread = zip(*points, strict=True)
+            series.append(Series(label, x, y, spread, style="intervals"))
+    return Figure(
+        f"What each change is worth, {title}",
+        f"ladder-{data}",
+        series,
+        "change of P@1, points of percent",
+        "",
+        "From the top: the changes in their order. A bar that crosses zero is a change that the splits cannot tell "
+        "from none.",
+        rows=[change.title for change in CHANGES.values()],
+    )
+
+
+EXPERIMENT = Ladder()
