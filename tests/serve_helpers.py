@@ -35,8 +35,13 @@ def corpus():
     return [" ".join(words) for words in packages.words[:POINTS]], packages.tags[:POINTS], packages.names[:POINTS]
 
 
+@cache
 def train(**settings) -> TextTagger:
-    return TextTagger(classifier=X1Classifier(**{"embedding_dim": 16, "n_jobs": 1, **settings})).fit(*corpus())
+    """Return a tagger of the corpus, made once a process: tests must not change it, but a copy that they save or load.
+
+    Of words, which it would choose itself: the trial takes longer than the training.
+    """
+    return TextTagger("words", X1Classifier(**{"embedding_dim": 16, "n_jobs": 1, **settings})).fit(*corpus())
 
 
 class Client:

@@ -24,6 +24,7 @@ def run(*arguments, stdin=None):
     return invoke(*arguments, input=stdin)
 
 
+OF_WORDS = ("--features", "words")  # where a test is not about their choice, since the trial takes longest
 SENTENCES = {
     "garden": ["grow tomatoes in the garden", "prune the roses in early spring", "compost for the vegetable bed"],
     "kitchen": ["bake bread with flour and yeast", "tomato soup with fresh basil", "roast the vegetables slowly"],
@@ -46,7 +47,7 @@ def documents():
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("tagging")
     (place / "docs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents()))
-    done = run("train", place / "docs.jsonl", place / "model", "--embedding-dim", "10", "--n-jobs", "1")
+    done = run("train", place / "docs.jsonl", place / "model", *OF_WORDS, "--embedding-dim", "10", "--n-jobs", "1")
     assert done.exit_code == 0, done.stderr
     return place
 
@@ -54,7 +55,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def refined(folder):
     """The folder of a model that rankers decide in, with so few voters that some labels have none."""
-    options = ["--vote-neighbours", "2", "--embedding-dim", "10", "--n-jobs", "1"]
+    options = [*OF_WORDS, "--vote-neighbours", "2", "--embedding-dim", "10", "--n-jobs", "1"]
     done = run("train", folder / "docs.jsonl", folder / "refined", *options)
     assert done.exit_code == 0, done.stderr
     return folder / "refined"
@@ -338,8 +339,8 @@ def test_inspect_tells_of_rankers(folder, refined):
     assert report["refinement"]["later_rankers"] == 0
     assert 0 < report["refinement"]["weights"] <= 15 * report["features"]
     assert report["calibration"] is not None
-    votes = ("train", folder / "docs.jsonl", folder / "votes", "--no-refine", "--embedding-dim", "5", "--n-jobs", "1")
-    assert run(*votes).exit_code == 0
+    votes = ("--no-refine", *OF_WORDS, "--embedding-dim", "5", "--n-jobs", "1")
+    assert run("train", folder / "docs.jsonl", folder / "votes", *votes).exit_code == 0
     plain = json.loads(run("inspect", folder / "votes", "--json").stdout)
     assert plain["parameters"]["refine"] is False
     assert plain["refinement"] is None
@@ -359,7 +360,7 @@ def test_too_few_documents_to_refine(tmp_path):
 
 
 def test_refine_is_an_option_of_x1_alone(folder, tmp_path):
-    fast = ["--embedding-dim", "10", "--n-jobs", "1"]
+    fast = [*OF_WORDS, "--embedding-dim", "10", "--n-jobs", "1"]
     for option, wanted in (("--refine", True), ("--no-refine", False), ("--quiet", True)):
         done = run("train", folder / "docs.jsonl", tmp_path / "model", option, *fast, "--overwrite")
         assert done.exit_code == 0, done.stderr

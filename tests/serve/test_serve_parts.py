@@ -162,7 +162,7 @@ def test_places_in_units_of_utf16(text):
 
 def test_the_map_of_several_clusters_shows_voters_of_others_too():
     classifier = X1Classifier(embedding_dim=8, n_clusters=4, n_learners=2, feature_share=0.3, n_jobs=1)
-    tagger = TextTagger(classifier=classifier, calibration=None).fit(*corpus())
+    tagger = TextTagger("words", classifier, calibration=None).fit(*corpus())
     maps, seen = ClusterMaps(), set()
     for text in corpus()[0][:20]:
         drawn = maps.draw(tagger, text, 30)

@@ -5,6 +5,7 @@ Every wait is bounded; the bounds are wide, since the machine may be busy with o
 
 from __future__ import annotations
 
+import copy
 import http.client
 import json
 import os
@@ -113,7 +114,7 @@ def test_the_worker_that_added_sees_it_at_once(server, trained):
 def test_a_model_is_replaced_and_a_broken_one_is_not_taken(server, trained):
     restored(server, trained)
     texts, _, names = corpus()
-    smaller = train(embedding_dim=8)
+    smaller = copy.deepcopy(train(embedding_dim=8))
     smaller.forget(names[300:])
     smaller.save(server.folder)
     server.workers(2, lambda health: health["points"] == 300)

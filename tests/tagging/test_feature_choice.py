@@ -109,7 +109,7 @@ def test_every_document_is_read_once_and_texts_are_kept_only_if_wished():
 @pytest.fixture(scope="module")
 def packages():
     found = debian.load("train")
-    return [" ".join(words) for words in found.words[:1200]], found.tags[:1200]
+    return [" ".join(words) for words in found.words[:600]], found.tags[:600]
 
 
 @pytest.fixture(scope="module")

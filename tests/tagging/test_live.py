@@ -36,7 +36,7 @@ def folder(corpus, tmp_path, trained):
 
 @pytest.fixture(scope="module")
 def trained(corpus):
-    return TextTagger(classifier=X1Classifier(embedding_dim=16, n_jobs=1)).fit(*corpus)
+    return TextTagger("words", X1Classifier(embedding_dim=16, n_jobs=1)).fit(*corpus)
 
 
 def document(number: int, label: str = "new::label") -> Document:
@@ -108,7 +108,7 @@ def test_forgetting_is_on_disk_too(folder, corpus):
 
 def test_who_forgets_has_what_all_others_load(corpus, tmp_path):
     # Rounded embeddings are rounded anew when a folder is written, with other scales where points are gone.
-    made = TextTagger(classifier=X1Classifier(embedding_dim=16, precision="int8", n_jobs=1), calibration=None)
+    made = TextTagger("words", X1Classifier(embedding_dim=16, precision="int8", n_jobs=1), calibration=None)
     made.fit(*corpus).save(tmp_path / "model")
     live = LiveTagger(tmp_path / "model")
     live.add([document(1)])
@@ -243,35 +243,43 @@ def test_threads_add_and_tag_at_once(folder):
     assert len(live.tagger) == len(TextTagger.load(folder)) == 624
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.skipif(os.name != "posix", reason="needs fork and SIGKILL")
 def test_killed_while_adding_nothing_is_half(folder, corpus):
+    # A process that has loaded everything forks the writers, or each would take a second to start.
     program = """
-import sys
+import os, sys
 from neartag.data.documents import Document
 from neartag.tagging.live import LiveTagger
-live = LiveTagger(sys.argv[1])
-number = int(sys.argv[2])
-print("ready", flush=True)
-while True:
-    live.add([Document(f"a chess playing program number {number}", ["new::label"], f"added-{number}", None, "")])
-    print("added", flush=True)
-    number += 1
+for line in sys.stdin:
+    writer = os.fork()
+    if writer:
+        os.waitpid(writer, 0)
+        print("ended", flush=True)
+        continue
+    live, number = LiveTagger(sys.argv[1]), int(line)
+    print(os.getpid(), flush=True)
+    while True:
+        live.add([Document(f"a chess playing program number {number}", ["new::label"], f"added-{number}", None, "")])
+        print("added", flush=True)
+        number += 1
 """
     chance = np.random.default_rng(0)
-    for attempt in range(5):
-        command = [sys.executable, "-c", program, str(folder), str(1000 * (attempt + 1))]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-            writer.stdout.readline()
+    command = [sys.executable, "-c", program, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        for attempt in range(5):
+            print(1000 * (attempt + 1), file=parent.stdin, flush=True)
+            writer = int(parent.stdout.readline())
             if not attempt:
-                writer.stdout.readline()  # however busy the machine is, something is added
+                parent.stdout.readline()  # however busy the machine is, something is added
             threading.Event().wait(float(chance.uniform(0.05, 0.4)))
-            writer.send_signal(signal.SIGKILL)
-        found = TextTagger.load(folder)
-        names = found.stored.point_names
-        assert len(set(names)) == len(names)
-        for start in range(1, attempt + 2):
-            own = sorted(int(name.split("-")[1]) for name in names if name.startswith(f"added-{start}"))
-            assert own == list(range(1000 * start, 1000 * start + len(own))), "what was added is there without a gap"
+            os.kill(writer, signal.SIGKILL)
+            while (line := parent.stdout.readline()) != "ended\n":
+                assert line == "added\n"
+            names = TextTagger.load(folder).stored.point_names
+            assert len(set(names)) == len(names)
+            for start in range(1, attempt + 2):
+                own = sorted(int(name.split("-")[1]) for name in names if name.startswith(f"added-{start}"))
+                assert own == list(range(1000 * start, 1000 * start + len(own))), "what was added is there, no gaps"
     assert len(names) > 600
 
 

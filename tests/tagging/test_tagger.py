@@ -38,7 +38,7 @@ def refined(fitted):
 
 @pytest.fixture(scope="module")
 def by_votes(corpus):
-    return TextTagger(classifier=X1Classifier(embedding_dim=20, n_jobs=1, refine=False)).fit(*corpus)
+    return TextTagger("words", X1Classifier(embedding_dim=20, n_jobs=1, refine=False)).fit(*corpus)
 
 
 def test_texts_in_names_out(fitted, by_votes, corpus):
@@ -65,7 +65,7 @@ def test_a_threshold_gives_fewer_and_surer_labels(fitted, corpus):
 
 def test_without_calibration_the_score_is_the_share(corpus):
     votes = X1Classifier(embedding_dim=20, n_jobs=1, refine=False)
-    plain = TextTagger(classifier=votes, calibration=None).fit(*corpus)
+    plain = TextTagger("words", votes, calibration=None).fit(*corpus)
     assert plain.calibration is None
     assert all(tag.score == tag.share for tag in plain.predict(corpus[0][:1])[0])
     with pytest.raises(ParameterError, match="calibrated"):
@@ -291,7 +291,7 @@ def test_refined_scores_are_probabilities_and_shares_those_of_the_votes(refined,
 
 def test_without_calibration_a_refined_score_is_the_mixtures(corpus):
     classifier = X1Classifier(embedding_dim=20, n_jobs=1)
-    plain = TextTagger(classifier=classifier, calibration=None).fit(*corpus)
+    plain = TextTagger("words", classifier, calibration=None).fit(*corpus)
     _, wanted = classifier.predict_topk(plain.stored.features.transform(corpus[0][:3]), 5)
     found = plain.predict(corpus[0][:3], 5)
     assert np.array([[tag.score for tag in tags] for tags in found]) == pytest.approx(wanted)
@@ -322,7 +322,7 @@ def test_a_model_that_is_not_refined_weighs_no_words(by_votes, corpus):
 
 
 def test_a_label_that_nobody_near_has_may_be_given(corpus):
-    tagger = TextTagger(classifier=X1Classifier(embedding_dim=20, vote_neighbours=2, n_jobs=1)).fit(*corpus)
+    tagger = TextTagger("words", X1Classifier(embedding_dim=20, vote_neighbours=2, n_jobs=1)).fit(*corpus)
     found = [reason for text in corpus[0][:20] for reason in tagger.explain(text, 20)]
     by_mean = [reason for reason in found if reason.found == "mean"]
     assert by_mean

@@ -26,7 +26,7 @@ from neartag.cli.sources import check_source
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.method import Method, Settings
 from neartag.core.parameters import by_every_name, parse_bytes
-from neartag.methods import registry
+from neartag.methods import presets, registry
 
 if TYPE_CHECKING:
     from neartag.methods.compare import Parts
@@ -61,6 +61,14 @@ def compare(
         list[str] | None,
         typer.Option("--set", metavar="METHOD.NAME=VALUE", help="A setting, such as leml.rank=50. May be repeated."),
     ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What is counted in texts, for all methods: words, pairs, characters, all or auto, as for neartag "
+            "train.  [default: what the preset's file says, else auto]",
+        ),
+    ] = None,
     cuts: Annotated[str, typer.Option("-k", "--k", metavar="NUMBERS", help="The k of P@k.")] = "1,3,5",
     plot: Annotated[
         str | None,
@@ -80,6 +88,9 @@ def compare(
     fast and how large it is. P and PSP are in percent, time is wall time but for CPU, a model's size is that of its
     folder. Intervals are those of a paired bootstrap over the test points. A method that cannot be trained is told with
     the reason, and the others go on.
+
+    All methods get the same rows. Where DATA holds texts, the features are chosen as neartag train chooses them: by a
+    trial on the train part, unless --features or the preset's file names them.
     """
     source, target = train or data, test or data
     if source is None or target is None:
@@ -90,12 +101,15 @@ def compare(
     shared = {**read_settings({"random_state": random_state, "max_memory": max_memory}), "n_jobs": jobs}
 
     from neartag.cli import compare_report
+    from neartag.cli.encoder_options import EncoderOptions
     from neartag.core.threads import resolve_jobs
     from neartag.evaluation import plots
     from neartag.methods.compare import Comparison, plan
 
     chosen = choose_methods(methods)
     tasks = plan(list(chosen.values()), preset, source, read_changes(changes or [], chosen))
+    options = EncoderOptions(features=features, preset=None if preset is None else presets.get_features(preset))
+    to_fit = options.make_encoder("text")
     if plot is not None:
         plots.check_target(plot)
     check_source(source)
@@ -104,14 +118,24 @@ def compare(
     progress = output.progress(quiet)
     memory = shared.get("max_memory")
     with progress.start(None, f"reading {source}"):
-        parts = load_parts(source, target, None if memory is None else parse_bytes(memory))
+        room = None if memory is None else parse_bytes(memory)
+        parts, encoder = load_parts(source, target, room, to_fit, n_jobs=jobs, progress=progress)
+    if encoder is None:
+        options.refuse_rows(source)
+        if options.preset is not None:
+            output.message(f"the features of {preset} are for texts, and {source} holds rows of features", quiet=quiet)
+    choice = getattr(encoder, "choice_", None)
     propensities = propensity_a, propensity_b
     comparison = Comparison(parts, numbers, shared, progress, propensities=propensities, model_bytes=stored_bytes)
     outcomes = []
     for task in tasks:
         outcomes.append(comparison.run(task))
         output.message(outcomes[-1].in_a_line, quiet=quiet or not outcomes[-1].took_long)
-    report = {"data": source if source == target else f"{source}, {target}", **comparison.report(outcomes)}
+    report = {
+        "data": source if source == target else f"{source}, {target}",
+        **({} if choice is None else {"feature_choice": choice.describe()}),
+        **comparison.report(outcomes),
+    }
     if as_json:
         output.show_json(report)
     else:
@@ -164,21 +188,26 @@ def read_changes(changes: Sequence[str], methods: dict[str, Method]) -> dict[str
     return by_method
 
 
-def load_parts(train: str, test: str, memory: int | None) -> Parts:
-    """Return both parts as rows of the same features; those of texts are fitted on the train part."""
+def load_parts(
+    train: str, test: str, memory: int | None, to_fit: Any, *, n_jobs: int, progress: Any
+) -> tuple[Parts, Any]:
+    """Return both parts as rows of the same features, and the encoder; None where they are no texts.
+
+    The encoder `to_fit` is chosen by a trial if it is AutoFeatures, and fitted, on the train part alone.
+    """
     from neartag.cli.data import load_points, load_training
     from neartag.methods.compare import Parts
     from neartag.storage.bundle import StoredModel
 
     if train == test and Path(train).is_file():
         raise DataError(f"{train} is one file: name the points to test on too, by --test FILE")
-    dataset, features, _ = load_training(train, memory)
+    dataset, encoder, _ = load_training(train, memory, encoder=to_fit, n_jobs=n_jobs, progress=progress)
     # What `load_points` asks of a model: no method is trained yet.
     sizes = SimpleNamespace(n_features=dataset.n_features, n_labels=dataset.n_labels)
-    X_test, Y_test = load_points(test, "test", StoredModel(sizes, dataset.label_names, None, features, {}))
+    X_test, Y_test = load_points(test, "test", StoredModel(sizes, dataset.label_names, None, encoder, {}))
     if X_test.shape[0] == 0:
         raise DataError(f"{test} has no points to test on")
-    return Parts(dataset.X, dataset.Y, X_test, Y_test)
+    return Parts(dataset.X, dataset.Y, X_test, Y_test), encoder
 
 
 def stored_bytes(model: Any) -> int:

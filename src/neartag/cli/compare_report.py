@@ -41,7 +41,8 @@ def show(report: dict[str, Any]) -> None:
     bars = [(row["method"], row["metrics"][good[0]]) for row in rows if "error" not in row]
     output.show_bars(bars, title=f"{good[0]}, percent")
     print()
-    output.show_list([(row["method"], [_in_words(row)]) for row in rows], title="Settings")
+    choice = [("features", [report["feature_choice"]["message"]])] if "feature_choice" in report else []
+    output.show_list([*choice, *((row["method"], [_in_words(row)]) for row in rows)], title="Settings")
 
 
 def table(rows: Sequence[dict[str, Any]], good: Sequence[str]) -> tuple[list[list[str]], set[tuple[int, int]]]:

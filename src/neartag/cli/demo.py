@@ -24,6 +24,9 @@ SENTENCES = (
     "play chess against the computer",
     "python library for reading json",
 )
+WORDS_ALONE = (
+    "To be quick, words alone are counted here. neartag train debian MODEL tries word pairs and runs of characters too."
+)
 NEXT_COMMANDS = (
     ("The model is in", "{model}"),
     ("Tag your own words:", '{neartag} tag {model} "draw a map of the stars"'),
@@ -51,6 +54,8 @@ def demo(
 
     Packages and tags come with neartag. X1 is measured on packages that it has not seen, beside three simpler methods:
     the most frequent tags, plain nearest neighbours and linear ridge regression. It takes about a minute.
+
+    To be quick, all of them count words alone; neartag train tries word pairs and runs of characters too.
     """
     # Without --model the folder is the demo's own and may be replaced: the demo can be repeated.
     folder = FOLDER if model is None else model
@@ -76,6 +81,7 @@ def show(report: dict[str, Any]) -> None:
     )
     rows = [[r["method"], *(f"{r[metric]:.1f}" for metric in METRICS), f"{r['seconds']:.1f}"] for r in results]
     output.show_table(["percent", *METRICS, "seconds"], rows, title=title, strong=len(rows) - 1)
+    output.show_words(WORDS_ALONE)
     for example in report["examples"]:
         rows = [
             [

@@ -1,4 +1,4 @@
-"""The encoder that the options of `train` choose, unfitted."""
+"""The encoder that the options of `train` and `compare` choose, unfitted."""
 
 from __future__ import annotations
 
@@ -63,6 +63,12 @@ class EncoderOptions:
                 raise ParameterError(f"{_flag(parameter)} is no option of the encoder {self.name!r}: leave it out")
             del parameters[parameter]  # documents bring vectors: options for words change nothing
         return encoder(**parameters)
+
+    def refuse_rows(self, data: str) -> None:
+        """Raise ParameterError where an option was given that rows of features have no use for."""
+        for option, value in (("encoder", self.name), ("features", self.features), ("language", self.language)):
+            if value is not None:
+                raise ParameterError(f"--{option} {value}: {data} holds rows of features, which need no encoder")
 
     def _read_parameters(self) -> dict[str, Any]:
         """Return the parameters given, as encoders take them; ParameterError names the option that cannot be used."""

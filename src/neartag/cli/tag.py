@@ -12,7 +12,7 @@ from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from neartag.tagging.explain import Reason, Word
-    from neartag.tagging.tagger import Tag
+    from neartag.tagging.tagger import Tag, TextTagger
 
 Count = Annotated[int, typer.Option("-k", help="At most so many labels.")]
 Threshold = Annotated[
@@ -37,10 +37,8 @@ def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, a
     The score is the probability that the label is right, if the model is calibrated or refined; otherwise it is the
     label's share of the votes. With --json, each text gets one line of JSON.
     """
-    from neartag.tagging.tagger import TextTagger
-
     min_score = read_threshold(threshold)
-    tagger = TextTagger.load(model)
+    tagger = _load_to_answer_once(model)
     given = _read_texts(texts)
     for number, (text, tags) in enumerate(zip(given, tagger.predict(given, k, min_score), strict=True)):
         if as_json:
@@ -49,6 +47,15 @@ def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, a
         if len(given) > 1:
             print(("\n" if number else "") + output.shorten(text))
         _show_tags(tags)
+
+
+def _load_to_answer_once(model: str) -> TextTagger:
+    from neartag.tagging.tagger import TextTagger
+    from neartag.x1.first_answer import hasten_first_answer
+
+    tagger = TextTagger.load(model)
+    hasten_first_answer(tagger.stored.model)
+    return tagger
 
 
 def explain(
@@ -63,9 +70,7 @@ def explain(
     A document's share is its part of all votes. Its words are those that it shares with the text, the weightiest first.
     A refined model also shows the words that the label's ranker weighed: + speaks for the label, − against it.
     """
-    from neartag.tagging.tagger import TextTagger
-
-    reasons = TextTagger.load(model).explain(text, k, voters)
+    reasons = _load_to_answer_once(model).explain(text, k, voters)
     if as_json:
         output.show_json({"text": text, "labels": [_reason_as_json(reason) for reason in reasons]})
         return

@@ -141,9 +141,7 @@ def train(
             data, room, reading, to_fit, keep_texts=keep, n_jobs=classifier.n_jobs, progress=progress
         )
     if fitted is None:
-        for option, value in (("encoder", encoder), ("features", features), ("language", language)):
-            if value is not None:
-                raise ParameterError(f"--{option} {value}: {data} holds rows of features, which need no encoder")
+        options.refuse_rows(data)
         if options.preset is not None:
             output.message(f"the features of {preset} are for texts, and {data} holds rows of features", quiet=quiet)
     choice = getattr(fitted, "choice_", None)

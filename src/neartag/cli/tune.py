@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,7 @@ from neartag.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from neartag.methods.points import Points
+    from neartag.methods.search_options import SearchOptions
 
 PROGRESS = ".progress"  # ending of the file beside --out that has the finished trials
 FEATURES = "features"
@@ -112,27 +114,18 @@ def tune(
     check_source(data)
 
     from neartag.core.threads import resolve_jobs
-    from neartag.methods import tune as search
+    from neartag.methods.tune import SearchOptions, tune_points
 
     resolve_jobs(jobs)
+    options = SearchOptions(fixed, tried, random_state, jobs, memory, minutes, resume)
     progress = output.progress(quiet)
     with progress.start(None, f"reading {data}"):
-        room = None if memory is None else parse_bytes(memory)
-        points = load_points(data, room, reading, max_points, random_state, language, fixed_kind, kinds, jobs)
+        points = load_points(data, reading, options, max_points, language, fixed_kind, kinds)
     if not quiet:
         reading.warn_skipped()
-    tuned = search.tune_points(
-        points,
-        chosen.name,
-        fixed=fixed,
-        tried=tried,
-        random_state=random_state,
-        n_jobs=jobs,
-        max_memory=memory,
-        progress=progress,
-        minutes=None if minutes is None else max(1e-9, minutes - (time.monotonic() - begun) / 60),
-        resume=resume,
-    )
+    if minutes is not None:  # reading is part of the time
+        options = replace(options, minutes=max(1e-9, minutes - (time.monotonic() - begun) / 60))
+    tuned = tune_points(points, chosen.name, options, progress)
     features = None if tuned.features is None else points.describe_features(tuned.features)
     report = tune_report.make_report(tuned, data, features, out, random_state, minutes)
     if out is not None:
@@ -148,14 +141,12 @@ def tune(
 
 def load_points(
     data: str,
-    memory: int | None,
     reading: Reading,
+    options: SearchOptions,
     max_points: int | None,
-    seed: int,
     language: str | None,
     fixed_kind: list[str],
     kinds: list[str],
-    jobs: int,
 ) -> Points:
     """Return the points to search on: texts with the kinds of features to try, or rows of features."""
     from neartag.cli.data import load_training
@@ -165,6 +156,7 @@ def load_points(
     from neartag.linalg.validation import check_training
     from neartag.methods.points import RowPoints
 
+    memory = None if options.max_memory is None else parse_bytes(options.max_memory)
     with mapped.memory_limit(memory):
         given = None if reading.part == "vector" else read_data(data, "train", reading)
         if given is None or isinstance(given, Dataset):
@@ -172,7 +164,7 @@ def load_points(
                 what = "--language" if language is not None else FEATURES
                 raise ParameterError(f"{what}: {data} holds rows of features, not texts, so there is nothing to choose")
             dataset = load_training(data, memory, reading).dataset if given is None else given
-            rows = draw_rows(dataset.X.shape[0], max_points, seed)
+            rows = draw_rows(dataset.X.shape[0], max_points, options.random_state)
             return RowPoints(*check_training(dataset.X[rows], dataset.Y[rows], "tune"))
         from neartag.encoders.languages import language_code
         from neartag.tagging.tune_texts import TextPoints, collect_texts
@@ -180,9 +172,9 @@ def load_points(
         parameters = {} if language is None else {"language": language_code(language)}
         texts, Y = collect_texts(given)
     if max_points is not None and max_points < len(texts):
-        rows = draw_rows(len(texts), max_points, seed)
+        rows = draw_rows(len(texts), max_points, options.random_state)
         texts, Y = [texts[int(row)] for row in rows], Y[rows]
-    points = TextPoints(texts, Y, kinds or None, parameters=parameters, n_jobs=jobs)
+    points = TextPoints(texts, Y, kinds or None, parameters=parameters, n_jobs=options.n_jobs)
     return points.fix_features(fixed_kind[0]) if fixed_kind else points
 
 

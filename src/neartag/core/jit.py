@@ -30,6 +30,8 @@ SPARSE = (POINTER, IDS, VALUES)
 # them as a tuple is called, and runs, as quickly as one that takes each by itself.
 CSR = types.Tuple(SPARSE)
 
+# Kernels that another process compiles and keeps on disk, each with what to call to wait for that.
+compiled_elsewhere: dict[Kernel, Callable[[], Any]] = {}
 _compiling = threading.RLock()  # two threads may call a kernel for the first time at once
 
 
@@ -68,6 +70,7 @@ class Kernel:
         """Compile the kernel for its signatures, or read what is kept on disk; returns numba's dispatcher."""
         with _compiling:
             if not self.is_compiled:
+                compiled_elsewhere.pop(self, lambda: None)()
                 signatures = None if self.signatures is None else [each.to_numba() for each in self.signatures]
                 self._dispatcher = _compile(self.py_func, signatures, self.fastmath, not self.only_kernels_call)
                 if not self.only_kernels_call:

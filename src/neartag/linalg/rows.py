@@ -151,6 +151,13 @@ def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:
     return np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends, widened))])
 
 
+def column_counts(rows: Rows) -> np.ndarray:
+    """Return how many rows have something in each column (d,)."""
+    if sparse.issparse(rows):
+        return np.bincount(rows.indices, minlength=rows.shape[1])
+    return np.count_nonzero(rows, axis=0)
+
+
 def _row_ends(rows: Rows) -> np.ndarray:
     """Return where each row's entries begin, and where the last one's end (n + 1,)."""
     return rows.indptr if sparse.issparse(rows) else np.arange(rows.shape[0] + 1) * rows.shape[1]

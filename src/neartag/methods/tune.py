@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from neartag.core.errors import DataError, ParameterError
+from neartag.core.errors import DataError
 from neartag.core.method import Settings
 from neartag.core.parameters import MACHINE, check_settings
 from neartag.core.progress import Progress
@@ -25,12 +25,13 @@ from neartag.linalg.validation import check_training
 from neartag.methods import registry
 from neartag.methods.halving import MIN_ROUND_POINTS, TrialRunner, choose_best, rounds, run_rounds, settle_features
 from neartag.methods.points import Points, RowPoints, digest_of
-from neartag.methods.search_space import FEATURES, MAX_CANDIDATES, plan_search
+from neartag.methods.search_options import SearchOptions
+from neartag.methods.search_space import FEATURES, MAX_CANDIDATES, Search, plan_search
 from neartag.methods.time_budget import TimeBudget
 from neartag.methods.trial import Trial
 from neartag.methods.trial_log import TrialLog
 
-__all__ = ["Trial", "Tuned", "check_minutes", "tune", "tune_points"]
+__all__ = ["SearchOptions", "Trial", "Tuned", "tune", "tune_points"]
 
 # Points held out to judge by: this share, at most so many. With fewer points in all nothing can be told.
 HELD_OUT_SHARE, MAX_HELD_OUT, MIN_POINTS = 0.2, 3000, 100
@@ -126,57 +127,29 @@ def tune(
     >>> found.settings["metric"], found.best.metrics["P@1"]
     ('cosine', 100.0)
     """
-    X, Y = check_training(X, Y, "tune")
-    return tune_points(
-        RowPoints(X, Y),
-        method,
-        fixed=fixed,
-        tried=tried,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        max_memory=max_memory,
-        progress=progress,
-        minutes=minutes,
-        resume=resume,
-        min_round_points=min_round_points,
-    )
+    options = SearchOptions(fixed, tried, random_state, n_jobs, max_memory, minutes, resume, min_round_points)
+    return tune_points(RowPoints(*check_training(X, Y, "tune")), method, options, progress)
 
 
-def tune_points(
-    points: Points,
-    method: str = registry.DEFAULT_METHOD,
-    *,
-    fixed: Mapping[str, Any] | None = None,
-    tried: Mapping[str, Sequence[Any]] | None = None,
-    random_state: int = 0,
-    n_jobs: int | None = -1,
-    max_memory: int | str | None = None,
-    progress: Progress | None = None,
-    minutes: float | None = None,
-    resume: Path | str | None = None,
-    min_round_points: int = MIN_ROUND_POINTS,
-) -> Tuned:
-    """Choose settings, and features where the points are texts: `tune` says what the other parameters are."""
-    check_minutes(minutes)
-    budget = TimeBudget(None if minutes is None else 60 * minutes)
+def tune_points(points: Points, method: str, options: SearchOptions, progress: Progress | None = None) -> Tuned:
+    """Choose settings, and features where the points are texts; DataError and ParameterError as `tune` says."""
+    shown, budget = progress or Progress(), TimeBudget(options.seconds)
     chosen, n = registry.get(method), int(points.Y.shape[0])
     if n < MIN_POINTS:
         raise DataError(f"there are {n} points, too few to choose settings on: at least {MIN_POINTS} are needed")
-    fixed = check_settings(dict(fixed or {}), chosen.parameters, chosen.name)
-    search = plan_search(chosen, n, fixed, tried or {}, points.features, points.default_features)
-    always = {"random_state": random_state, "n_jobs": n_jobs, "max_memory": max_memory, **fixed}
-    rest, held = hold_out(n, random_state)
-    digest = "" if resume is None else _digest(points, chosen.name, fixed, search.describe(), random_state)
-    log = TrialLog(resume, digest)
-    runner = TrialRunner(chosen, points, always, rest, held, budget, log)
-    if minutes is not None:
+    fixed = check_settings(dict(options.fixed or {}), chosen.parameters, chosen.name)
+    search = plan_search(chosen, n, fixed, options.tried or {}, points.features, points.default_features)
+    seed, min_points = options.random_state, options.min_round_points
+    rest, held = hold_out(n, seed)
+    log = TrialLog(options.resume, "" if options.resume is None else _digest(points, chosen.name, fixed, search, seed))
+    runner = TrialRunner(chosen, points, {**options.shared_settings, **fixed}, rest, held, budget, log)
+    if budget.limit is not None:
         runner.warm_up(search.default)
-    limit = MAX_CANDIDATES if minutes is None else MAX_CANDIDATES_IN_TIME
-    with (progress or Progress()).start(None, "choosing features by default") if points.features else nullcontext():
-        search = search.settle_features(settle_features(runner, rounds(len(rest), limit, min_round_points)[0]))
-    candidates = search.candidates(random_state, limit)
-    sizes = rounds(len(rest), len(candidates), min_round_points)
-    run_rounds(runner, search, candidates, sizes, progress or Progress())
+    limit = MAX_CANDIDATES if budget.limit is None else MAX_CANDIDATES_IN_TIME
+    with shown.start(None, "choosing features by default") if points.features else nullcontext():
+        search = search.settle_features(settle_features(runner, rounds(len(rest), limit, min_points)[0]))
+    candidates = search.candidates(seed, limit)
+    run_rounds(runner, search, candidates, rounds(len(rest), len(candidates), min_points), shown)
     best, default = choose_best(runner.trials)
     preset = {**fixed, **best.settings}
     features = preset.pop(FEATURES, points.default_features)
@@ -189,15 +162,9 @@ def tune_points(
         default,
         features,
         budget.used,
-        minutes,
+        options.minutes,
         log.resumed,
     )
-
-
-def check_minutes(minutes: float | None) -> None:
-    """Raise ParameterError where this is no time that a search may take."""
-    if minutes is not None and not 0 < minutes < float("inf"):
-        raise ParameterError(f"minutes must be above 0, not {minutes!r}")
 
 
 def hold_out(points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -207,9 +174,9 @@ def hold_out(points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return order[held:], np.sort(order[:held])
 
 
-def _digest(points: Points, method: str, fixed: Settings, tried: Any, seed: int) -> str:
+def _digest(points: Points, method: str, fixed: Settings, search: Search, seed: int) -> str:
     """Return a text that is the same for the same search only; machine settings change nothing."""
     import json
 
     kept = {name: value for name, value in fixed.items() if name not in MACHINE}
-    return digest_of(points.digest(), json.dumps([__version__, method, kept, tried, seed], sort_keys=True))
+    return digest_of(points.digest(), json.dumps([__version__, method, kept, search.describe(), seed], sort_keys=True))

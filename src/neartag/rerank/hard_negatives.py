@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.linalg.rows import Rows, csr_arrays
+from neartag.linalg.rows import Rows, column_counts, csr_arrays
 from neartag.rerank.candidates import generate
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.search.exact import Neighbours
-from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex
+from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex, search_work
 from neartag.search.weights import FEATURE_SHARPNESS, no_voters, voter_weights
 
 # Neighbours by features of each point.
@@ -39,13 +39,13 @@ class NeighbourSearch:
         cls, X: Rows, seed: int, *, min_searched: int = MIN_SEARCHED, max_entries_read: float = MAX_ENTRIES_READ
     ) -> NeighbourSearch:
         """Return the search of unit rows, and which of them are searched."""
-        n, index = X.shape[0], FeatureIndex.from_rows(X)
-        many = n
+        many = n = X.shape[0]
         if n > min_searched:
-            work = index.work(X[:: max(1, n // SAMPLED_ROWS)], NEIGHBOURS + 1, PRUNE_LOOSELY)
+            sample = X[:: max(1, n // SAMPLED_ROWS)]
+            work = search_work(column_counts(X), n, sample, NEIGHBOURS + 1, PRUNE_LOOSELY)
             many = min(n, max(min_searched, int(n * max_entries_read / max(1.0, work))))
         if many == n:
-            return cls(X, np.arange(n), index)
+            return cls(X, np.arange(n), FeatureIndex.from_rows(X))
         searched = np.sort(np.random.default_rng(seed).choice(n, many, replace=False))
         return cls(X, searched, FeatureIndex.from_rows(X[searched]))
 

@@ -64,6 +64,17 @@ class Rankers:
         by_label = 2 * rows.nnz + np.minimum(own, np.repeat(np.diff(rows.indptr), mask.sum(axis=1)) * search).sum()
         return replace(self, by_feature=bool(by_feature < by_label))
 
+    def with_labels(self, others: Rankers, chosen: np.ndarray) -> Rankers:
+        """Return the rankers with those of the chosen labels (L,) taken from others."""
+        places = np.arange(len(chosen)) + np.where(chosen, len(chosen), 0)
+        weights = csr_matrix(sparse.vstack([self.weights, others.weights], format="csr")[places])
+        return replace(
+            self,
+            weights=weights,
+            bias=np.where(chosen, others.bias, self.bias),
+            known=np.where(chosen, others.known, self.known),
+        )
+
     def has(self, labels: np.ndarray) -> np.ndarray:
         """Return which of these labels have a ranker."""
         inside = (labels >= 0) & (labels < len(self.known))

@@ -125,9 +125,8 @@ def fit_reranker(
     others = _prepare(X[kept], Y[kept], of_others, size, options.seed, threads)
     trial, is_nearby = _make_trial(X, Y, held, others, size, options, threads)
     report(1)
-    cost = _choose_cost(COSTS, others, trial, options.min_weight, threads) if options.cost is None else options.cost
+    cost, ranked = _fit_trial_rankers(COSTS, others, trial, options, threads)
     report(1)
-    ranked = others.fit_rankers(cost, options.min_weight, threads)
     features, correct, fitted = trial.fusion_features(ranked, threads), trial.correct, trial.fitted
     fusion = Fusion.fit(features[fitted], correct[fitted], threads)
     report(1)
@@ -226,20 +225,29 @@ def _make_trial(
     return trial, False
 
 
-def _choose_cost(costs: tuple[float, ...], data: _RankerData, trial: _Trial, min_weight: float, threads: int) -> float:
-    """Return the cost whose rankers, trained for a part of the labels, serve a fusion of their candidates best."""
+def _fit_trial_rankers(
+    costs: tuple[float, ...], data: _RankerData, trial: _Trial, options: RerankOptions, threads: int
+) -> tuple[float, Rankers]:
+    """Return the rankers of the points not held out, and their cost.
+
+    It is the cost whose rankers, trained for a part of the labels, serve a fusion of their candidates best.
+    """
+    if options.cost is not None:
+        return options.cost, data.fit_rankers(options.cost, options.min_weight, threads)
     tried = np.zeros(data.Y.shape[1], bool)
     tried[np.flatnonzero(trial.frequency)[::LABELS_PER_TRIED]] = True
     asked = trial.fitted & tried[trial.candidates.labels[trial.candidates.mask]]
     if not trial.correct[asked].any():
-        return costs[0]
-    some = data.for_labels(tried)
+        return costs[0], data.fit_rankers(costs[0], options.min_weight, threads)
+    some, rankers = data.for_labels(tried), []
     losses, fusion = [], None
     for cost in costs:
-        features = trial.fusion_features(some.fit_rankers(cost, min_weight, threads), threads)[asked]
-        fusion = Fusion.fit(features, trial.correct[asked], threads, fusion)
+        rankers.append(some.fit_rankers(cost, options.min_weight, threads))
+        fusion = Fusion.fit(trial.fusion_features(rankers[-1], threads)[asked], trial.correct[asked], threads, fusion)
         losses.append(fusion.loss)
-    return costs[int(np.argmin(losses))]
+    best = int(np.argmin(losses))
+    others = data.for_labels(~tried).fit_rankers(costs[best], options.min_weight, threads)
+    return costs[best], others.with_labels(rankers[best], tried)
 
 
 def _fit_vote_fusion(features: np.ndarray, correct: np.ndarray, fitted: np.ndarray, threads: int) -> Fusion:

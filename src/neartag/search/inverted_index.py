@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges, single_threaded_blas
 from neartag.linalg import csr
-from neartag.linalg.rows import CSRArrays, Rows, compact, csr_arrays, dense, transpose
+from neartag.linalg.rows import CSRArrays, Rows, column_counts, compact, csr_arrays, dense, transpose
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.search import inverted_index_kernels as kernels
 from neartag.search.exact import Neighbours, nearest
@@ -119,12 +119,9 @@ class FeatureIndex:
     def work(self, X: Rows, count: int, prune: float) -> float:
         """Return how many entries a search of all points reads for a row of X, on average."""
         if self.is_sparse:
-            pointer, n = self.postings.indptr.astype(np.int64, copy=False), self.postings.shape[1]
-        else:  # nonzero numbers count, so that dense and sparse rows of the same numbers are treated alike
-            pointer, n = csr.pointer(np.count_nonzero(self.postings, axis=0)), len(self.postings)
-        rescoring = RESCORED_PER_NEIGHBOUR * count * (int(pointer[-1]) // max(n, 1))
-        queries = csr_arrays(csr_matrix(X))
-        return kernels.search_work(queries, pointer, prune, rescoring) / max(1, X.shape[0])
+            return search_work(np.diff(self.postings.indptr), self.postings.shape[1], X, count, prune)
+        # Nonzero numbers count, so that dense and sparse rows of the same numbers are treated alike.
+        return search_work(column_counts(self.postings), len(self.postings), X, count, prune)
 
     def append(self, rows: Rows) -> FeatureIndex:
         """Return the index of these rows with new ones (m, d) after them."""
@@ -167,3 +164,13 @@ def _nearest_among(queries: np.ndarray, points: np.ndarray, restrict_to: np.ndar
         order = np.lexsort((own, -product))[:count]
         ids[i, : len(order)], products[i, : len(order)] = own[order], product[order]
     return ids, products
+
+
+def search_work(lengths: np.ndarray, n: int, X: Rows, count: int, prune: float) -> float:
+    """Return how many entries a search of n points reads for a row of X, on average, without an index of them.
+
+    `lengths` (d,) tells how many of the points have each feature.
+    """
+    pointer = csr.pointer(lengths).astype(np.int64, copy=False)
+    rescoring = RESCORED_PER_NEIGHBOUR * count * (int(pointer[-1]) // max(n, 1))
+    return kernels.search_work(csr_arrays(csr_matrix(X)), pointer, prune, rescoring) / max(1, X.shape[0])

@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
+from neartag.data.documents import Document
 from neartag.storage.bundle import StoredModel
 from neartag.tagging import calibration as calibrations
 from neartag.tagging.corpus import Corpus
+from neartag.tagging.feature_choice import fit_corpus
+from neartag.x1.classifier import X1Classifier
+
+
+def fit_documents(
+    documents: Iterable[Document],
+    encoder: Any,
+    classifier: Any,
+    *,
+    calibration: str | None = "auto",
+    keep_texts: bool = True,
+    progress: Any = False,
+) -> StoredModel:
+    """Encode documents, each read once, fit a classifier to them, and return what a model folder holds.
+
+    An encoder that is AutoFeatures is chosen here. `fit_bundle` says what the other parameters are.
+    """
+    if calibration is not None:
+        calibrations.check_kind(calibration)  # before the documents are read
+    n_jobs = getattr(classifier, "n_jobs", -1)
+    corpus, encoder = fit_corpus(documents, encoder, keep_texts=keep_texts, n_jobs=n_jobs, progress=progress)
+    return fit_bundle(corpus, classifier, encoder, calibration=calibration, progress=progress)
+
+
+def make_classifier(refine: bool | None) -> X1Classifier:
+    """Return X1 as a tagger uses it; None: refined or not as X1's own default is."""
+    return X1Classifier() if refine is None else X1Classifier(refine=refine)
 
 
 def fit_bundle(

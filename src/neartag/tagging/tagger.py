@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
+from neartag.core.errors import ModelError, NeartagError, ParameterError
 from neartag.data.documents import Document
-from neartag.encoders.base import check_encoder
-from neartag.encoders.feature_kinds import AUTO, AutoFeatures, kind_parameters
-from neartag.linalg.validation import check_count
+from neartag.encoders.feature_kinds import AUTO
+from neartag.encoders.registry import make_encoder
 from neartag.storage import store
 from neartag.storage.bundle import StoredModel
 from neartag.storage.segments import Segment
 from neartag.tagging import calibration as calibrations
-from neartag.tagging import update
+from neartag.tagging.answering import Tag, explain_text, tag_texts
 from neartag.tagging.calibration import Calibration
-from neartag.tagging.explain import Reason, has_voters, rank_with_shares, reasons
+from neartag.tagging.explain import Reason
 from neartag.tagging.labelled_items import make_documents
+from neartag.tagging.update import forget_points, make_segment, mark_points, number_points
 
 __all__ = ["Reason", "Tag", "TextTagger"]
-
-
-class Tag(NamedTuple):
-    """A label given to a text."""
-
-    label: str
-    score: float  # the probability that it is right, where the model is calibrated or refined, else the share
-    share: float  # of the votes
 
 
 class TextTagger:
@@ -79,7 +69,7 @@ class TextTagger:
     ) -> None:
         if refine is not None and classifier is not None:
             raise ParameterError("refine is for TextTagger's own classifier: give it to yours, X1Classifier(refine=…)")
-        _check_features(features)
+        make_encoder(features)  # raises where it cannot be one
         self._features, self._classifier, self._refine = features, classifier, refine
         self._calibration_kind, self._keep_texts = calibration, keep_texts
         self._stored: StoredModel | None = None
@@ -156,12 +146,23 @@ class TextTagger:
         DataError
             A text cannot be used, or two have the same id.
         """
-        encoder = self._encoder_to_fit()
-        return self._fit(make_documents(encoder, texts, labels, ids), encoder, progress)
+        documents = make_documents(make_encoder(self._features), texts, labels, ids)
+        return self.fit_documents(documents, progress=progress)
 
     def fit_documents(self, documents: Iterable[Document], *, progress: Any = False) -> TextTagger:
         """Learn from documents, as `neartag.data.documents` reads them, and return the tagger; each is read once."""
-        return self._fit(documents, self._encoder_to_fit(), progress)
+        from neartag.tagging import fitting  # here: a tagger that is loaded needs nothing of it
+
+        stored = fitting.fit_documents(
+            documents,
+            make_encoder(self._features),
+            fitting.make_classifier(self._refine) if self._classifier is None else self._classifier,
+            calibration=self._calibration_kind,
+            keep_texts=self._keep_texts,
+            progress=progress,
+        )
+        self._take(stored)
+        return self
 
     @property
     def stored(self) -> StoredModel:
@@ -212,23 +213,7 @@ class TextTagger:
         ParameterError
             `k` or `threshold` cannot be used.
         """
-        if isinstance(texts, str):
-            raise ParameterError("texts is a single string: give a list of texts")
-        check_count("k", k)
-        calibration = self.calibration
-        min_score = _min_score(threshold, calibration)
-        X = self.stored.features.transform(texts)  # (n, d)
-        ids, scores, shares = rank_with_shares(self.stored.model, X, k, n_jobs)  # (n, k) each
-        scores = scores if calibration is None else calibration(scores)
-        names = self.stored.label_names or []
-        return [
-            [
-                Tag(names[label], score, share)
-                for label, score, share in zip(*each, strict=True)
-                if label >= 0 and score >= min_score
-            ]
-            for each in zip(ids.tolist(), scores.tolist(), shares.tolist(), strict=True)
-        ]
+        return tag_texts(self.stored, self.calibration, texts, k, threshold, n_jobs=n_jobs)
 
     def explain(self, text: Any, k: int = 5, voters: int = 5, words: int = 10) -> list[Reason]:
         """Return the best labels of a text, each with the documents that voted for it and the words they share.
@@ -255,14 +240,7 @@ class TextTagger:
         ModelError
             If the model is not X1: no other method has voters to name.
         """
-        check_count("k", k)
-        check_count("voters", voters)
-        check_count("words", words, 0)
-        if not has_voters(self.stored.model):
-            kind = self.stored.model.kind
-            raise ModelError(f"a model of kind {kind!r} has no voters to name: only X1's answers can be explained")
-        X = self.stored.features.transform([text])  # (1, d)
-        return reasons(self.stored, self.calibration, text, X, k, voters, words)
+        return explain_text(self.stored, self.calibration, text, k, voters, words)
 
     def add(self, texts: Iterable[Any], labels: Iterable[Sequence[str]], ids: Iterable[str] | None = None) -> list[str]:
         """Add documents without training again. They vote at once, and their labels may be new.
@@ -292,7 +270,7 @@ class TextTagger:
         """Add documents without training again, and return their ids."""
         if not documents:
             return []
-        segment = update.make_segment(self.stored, documents, self._row_of)
+        segment = make_segment(self.stored, documents, self._row_of)
         self.apply(segment)
         return segment.ids
 
@@ -322,44 +300,15 @@ class TextTagger:
             There is no document of this id; nothing is forgotten then.
         """
         names = [ids] if isinstance(ids, str) else list(ids)
-        gone = np.zeros(len(self), bool)
-        for name in names:
-            if name not in self._row_of:
-                raise DataError(f"there is no document {name!r} to forget: check its id")
-            gone[self._row_of[name]] = True
+        gone = mark_points(len(self), self._row_of, names)  # (n,)
         if names:
-            self._stored = update.forget_points(self.stored, gone)
-            self._rows_by_id = None
+            self._stored, self._rows_by_id = forget_points(self.stored, gone), None
         return int(gone.sum())
 
     def _check_fitted(self) -> StoredModel:
         if self._stored is None:
             raise NeartagError("this TextTagger has not learned anything yet: call fit(texts, labels) first")
         return self._stored
-
-    def _encoder_to_fit(self) -> Any:
-        if self._features is None or (isinstance(self._features, str) and self._features == AUTO):
-            return AutoFeatures()
-        if isinstance(self._features, str):
-            from neartag.encoders.tfidf import TfidfFeatures
-
-            return TfidfFeatures(**kind_parameters(self._features))
-        return self._features
-
-    def _fit(self, documents: Iterable[Document], encoder: Any, progress: Any) -> TextTagger:
-        from neartag.tagging.feature_choice import fit_corpus
-        from neartag.tagging.fitting import fit_bundle
-        from neartag.x1.classifier import X1Classifier
-
-        kind, classifier = self._calibration_kind, self._classifier
-        if kind is not None:
-            calibrations.check_kind(kind)  # before the documents are read
-        if classifier is None:
-            classifier = X1Classifier() if self._refine is None else X1Classifier(refine=self._refine)
-        n_jobs = getattr(classifier, "n_jobs", -1)
-        corpus, encoder = fit_corpus(documents, encoder, keep_texts=self._keep_texts, n_jobs=n_jobs, progress=progress)
-        self._take(fit_bundle(corpus, classifier, encoder, calibration=kind, progress=progress))
-        return self
 
     def _take(self, stored: StoredModel) -> None:
         """Tag with this model from now on."""
@@ -369,32 +318,5 @@ class TextTagger:
     @property
     def _row_of(self) -> dict[str, int]:
         if self._rows_by_id is None:
-            names = self.stored.point_names
-            names = [str(row) for row in range(len(self))] if names is None else names
-            self._rows_by_id = {name: row for row, name in enumerate(names)}
+            self._rows_by_id = number_points(self.stored)
         return self._rows_by_id
-
-
-def _check_features(features: Any) -> None:
-    """Raise ParameterError where this is neither an encoder nor the name of a kind of features."""
-    if features is None or (isinstance(features, str) and features == AUTO):
-        return
-    if isinstance(features, str):
-        kind_parameters(features)
-        return
-    try:
-        check_encoder(features)
-    except TypeError as error:
-        raise ParameterError(f"features: {error}") from None
-
-
-def _min_score(threshold: str | float | None, calibration: Calibration | None) -> float:
-    if threshold is None:
-        return 0.0
-    if calibration is not None:
-        return calibration.threshold(threshold)
-    if isinstance(threshold, str):
-        raise ParameterError(f"threshold {threshold!r} needs calibrated scores, and this model has none: give a number")
-    if not 0 <= threshold <= 1:
-        raise ParameterError(f"threshold must be a number from 0 to 1, not {threshold!r}")
-    return float(threshold)

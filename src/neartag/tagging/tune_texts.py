@@ -13,12 +13,14 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
+from neartag.core.progress import Progress
 from neartag.data.documents import Document
 from neartag.encoders.base import read_items
 from neartag.encoders.feature_kinds import AUTO
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.methods.points import Split, digest_all, digest_of
 from neartag.methods.registry import DEFAULT_METHOD
+from neartag.methods.search_options import SearchOptions
 from neartag.methods.tune import Tuned, tune_points
 from neartag.tagging.corpus import DocumentCollector
 from neartag.tagging.feature_choice import choose_features, make_features
@@ -150,6 +152,7 @@ def tune_texts(
     *,
     features: str | Sequence[str] | None = None,
     n_jobs: int | None = -1,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Tuned:
     """Choose the settings of a method, and the features of texts, that are best on a part of these texts.
@@ -167,8 +170,10 @@ def tune_texts(
         characters-3-5, all. All of them unless given. A single name: this kind is not to be chosen.
     n_jobs : int, default -1
         Cores used; -1: all.
+    progress : Progress, optional
+        What is told of the work.
     **options
-        As `tune` takes them: fixed, tried, random_state, max_memory, progress, minutes, resume.
+        As `tune` takes them: fixed, tried, random_state, max_memory, minutes, resume.
 
     Returns
     -------
@@ -190,12 +195,13 @@ def tune_texts(
     >>> found.features, found.best.metrics["P@1"]
     ('auto', 100.0)
     """
+    search = SearchOptions(n_jobs=n_jobs, **options)
     content, Y = collect_texts(make_documents(TfidfFeatures(), texts, labels, None))
     single = isinstance(features, str)
     points = TextPoints(content, Y, None if single else features, n_jobs=n_jobs)
     if isinstance(features, str):
         points.fix_features(features)
-    return tune_points(points, method, n_jobs=n_jobs, **options)
+    return tune_points(points, method, search, progress)
 
 
 def _make_encoder(name: str, parameters: Mapping[str, Any]) -> TfidfFeatures:

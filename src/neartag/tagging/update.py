@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,3 +58,20 @@ def forget_points(stored: StoredModel, gone: np.ndarray) -> StoredModel:
     texts = None if stored.texts is None else stored.texts.keep(~gone)
     model = update_module(stored.model).forget(stored.model, gone)
     return replace(stored, model=model, point_names=points, texts=texts)
+
+
+def number_points(stored: StoredModel) -> dict[str, int]:
+    """Return the row of each point by its id, which is its number where the model has no ids."""
+    ids = stored.point_names
+    ids = [str(row) for row in range(int(stored.model.n_points))] if ids is None else ids
+    return {name: row for row, name in enumerate(ids)}
+
+
+def mark_points(n_points: int, row_of: Mapping[str, int], ids: Iterable[str]) -> np.ndarray:
+    """Return a mask (n_points,) of those that have these ids; DataError where there is no such point."""
+    marked = np.zeros(n_points, bool)
+    for name in ids:
+        if name not in row_of:
+            raise DataError(f"there is no document {name!r} to forget: check its id")
+        marked[row_of[name]] = True
+    return marked

@@ -1,0 +1,202 @@
+"""Readings, the ladder and the penalty μ: their engine against the classifier, their plans and their reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiment_helpers import of, record
+from neartag.data import synthetic
+from neartag.experiments import ladder, methods, readings, sparsity, table3, trials
+from neartag.experiments.datasets import Parts
+from neartag.experiments.plan import Plan
+from neartag.experiments.runner import Work
+from neartag.methods import presets
+from neartag.x1.classifier import X1Classifier
+from neartag.x1.parameters import DEFAULTS
+from neartag.x1.presets import PAPER, VOTE_PRESETS
+from neartag.x1.resolve import DataFacts, resolve
+from neartag.x1.settings import X1Settings
+
+SMALL = {**PAPER, "embedding_dim": 5, "n_learners": 1, "n_clusters": 2, "svp_max_iter": 4}
+CHOSEN = {"svp_neighbours": 20, "l2": 0.5, "vote_neighbours": 7}
+
+
+@pytest.fixture(scope="module")
+def parts():
+    data = synthetic.make(400, 60, 15, 8, 3, seed=5)
+    return Parts(data.X[:300], data.Y[:300], data.X[300:], data.Y[300:])
+
+
+def resolved(parts, **changes):
+    asked = X1Settings.from_parameters({**SMALL, **CHOSEN, **changes})
+    return resolve(asked, DataFacts.of(parts.X, parts.Y.shape[1]))
+
+
+@pytest.mark.parametrize("changes", [{}, {"vote_distance": "cosine"}, {"label_similarity": "cosine"}, {"l1": 0.05}])
+def test_a_trial_answers_as_the_classifier_does(parts, changes):
+    unit, settings = readings.prepare(parts, "unit"), resolved(parts, **changes)
+    learner = trials.regress(trials.embed_labels(unit.X, unit.Y, settings, 1), settings, 1)
+    found = trials.Answers.find(learner, unit.X_test, unit.Y, settings, 7, 1).top(7)
+    classifier = X1Classifier(**{**SMALL, **CHOSEN, **changes, "n_jobs": 1}).fit(parts.X, parts.Y)
+    np.testing.assert_array_equal(found, classifier.predict_topk(parts.X_test, 5)[0])
+
+
+def test_ties_go_to_whom_the_reading_says(parts):
+    near = np.array([[2, 1, 0]], np.int32), np.array([[0.9, 0.8, 0.7]], np.float32)
+    Y = parts.Y[:0].copy()
+    Y = type(Y)(np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]], np.float32))
+    answers = trials.Answers(near, Y, resolved(parts), 1)
+    assert answers.top(3)[0].tolist() == [0, 1, 2, -1, -1]  # two points have label 0
+    assert answers.top(3, "id")[0].tolist() == [0, 1, 2, -1, -1]
+    assert answers.top(3, "nearest")[0].tolist() == [1, 2, 0, -1, -1]
+
+
+def test_a_point_may_be_left_out_of_its_own_neighbours(parts):
+    settings = resolved(parts).svp
+    with_itself, without = (trials.label_graph(parts.Y, settings, 1, itself=each) for each in (True, False))
+    assert (with_itself.diagonal() > 0).sum() > (without.diagonal() > 0).sum() == 0
+    assert without.nnz > 0
+
+
+def test_rows_as_they_are_keep_their_lengths(parts):
+    scaled = readings.prepare(parts._replace(X=4 * parts.X, X_test=8 * parts.X_test), "ball")
+    lengths = np.sqrt(scaled.X.multiply(scaled.X).sum(axis=1))
+    assert lengths.max() == pytest.approx(1.0, rel=1e-5)
+    ratio = parts.X.data / scaled.X.data
+    assert ratio.std() < 1e-5 * ratio.mean()
+    np.testing.assert_allclose(scaled.X_test.data, 2 * parts.X_test.data / ratio.mean(), rtol=1e-4)
+
+
+def test_the_choice_is_the_best_on_held_out_points_alone(parts):
+    reading = readings.READINGS[readings.PRINTED]
+    found = list(
+        readings.measure_choices(readings.prepare(parts, "unit"), reading, SMALL, (10, 20), (0.1, 1.0), (3, 5), 1)
+    )
+    assert [tuple(choice) for choice, _, _ in found] == [
+        (count, penalty, k) for count in (10, 20) for penalty in (0.1, 1.0) for k in (3, 5)
+    ]
+    kept, held = trials.hold_out(100, 0.2, (0, 11))
+    assert (len(kept), len(held)) == (80, 20)
+    assert not set(kept) & set(held)
+    same = readings.measure_choices(parts, readings.READINGS["same-count"], SMALL, (3, 5), (1.0,), (3, 5), 1)
+    assert [(choice.neighbours, choice.voters) for choice, _, _ in same] == [(3, 3), (5, 5)]
+
+
+def test_each_reading_differs_from_the_printed_one():
+    assert len(readings.READINGS) >= 6
+    plan = Plan(data=("bibtex",), seeds=1)
+    cells = readings.EXPERIMENT.cells(plan)
+    assert [cell.option("reading") for cell in cells] == list(readings.READINGS)
+    whole = [str(readings.EXPERIMENT.settings(cell)) for cell in cells]
+    assert len(set(whole)) == len(whole)
+    for cell in cells:  # what validation chooses is not given
+        assert not {"svp_neighbours", "l2", "vote_neighbours"} & readings.EXPERIMENT.settings(cell)["x1"].keys()
+
+
+def test_the_report_of_readings_marks_the_best_on_held_out_points():
+    def measured(validation, test):
+        chosen = {"neighbours": 50, "penalty": 0.1, "voters": 5}
+        scores = dict.fromkeys(methods.PRECISIONS, validation)
+        tested = dict.fromkeys(methods.PRECISIONS, test)
+        return {**tested, "chosen": chosen, "validation": scores, "svp_steps": 9}
+
+    found = of(
+        record("readings", "bibtex", "x1", 0, measured(40.0, 66.0), options={"reading": "printed"}),
+        record("readings", "bibtex", "x1", 0, measured(41.0, 60.0), options={"reading": "one-cluster"}),
+    )
+    words, table = readings.EXPERIMENT.report(found)
+    assert len(words.paragraphs) == len(readings.READINGS)
+    assert [row[0] for row in table.rows] == ["X1 (paper)", "one cluster"]
+    assert [row[1].note for row in table.rows] == ["", "best"]
+    assert table.rows[0][2].printed == 65.57
+    assert table.rows[0][5:8] == ["50", "0.1", "5"]
+
+
+# ---- the ladder
+
+
+def test_the_ladder_leads_from_the_papers_settings_to_neartags_votes():
+    for data in ("bibtex", "delicious", "mediamill-rand", "eurlex4k-partial"):
+        last = ladder.rung_settings(data, "features", ladder.ADDED)
+        votes = {**DEFAULTS, **VOTE_PRESETS[presets.preset_name(data)]}
+        changed = {name for name in last if name not in ("refine", "n_learners", "vote_search")}
+        assert {name: last[name] for name in changed} == {name: votes[name] for name in changed}
+        alone = ladder.rung_settings(data, "labels", ladder.ALONE)
+        assert alone == {**methods.paper_settings(data), "label_similarity": "cosine"}
+
+
+def test_a_change_that_changes_nothing_has_no_rung():
+    assert not ladder.has_rung("mediamill-rand", "features", ladder.ADDED)  # its share is 0
+    assert not ladder.has_rung("bibtex", "dimension", ladder.ALONE)
+    assert ladder.has_rung("eurlex4k-partial", "dimension", ladder.ALONE)
+    assert ladder.has_rung("bibtex", ladder.REFINE, ladder.ALONE)
+    assert not ladder.has_rung("bibtex", ladder.REFINE, ladder.ADDED)  # Table 3 has it
+
+
+def test_the_ends_of_the_ladder_are_cells_of_table_3():
+    plan = Plan(data=("bibtex",), seeds=2)
+    cells = ladder.EXPERIMENT.cells(plan)
+    ends = [cell for cell in cells if cell.experiment == "table3"]
+    assert set(ends) <= set(table3.EXPERIMENT.cells(plan))
+    assert len(ends) == 4
+    for cell in ends:
+        assert ladder.EXPERIMENT.settings(cell) == table3.EXPERIMENT.settings(cell)
+
+
+def rung(change, kind, seed, value):
+    measured = {"P@1": value, "P@3": 1.0, "P@5": 1.0, "train_points": 300, "test_points": 100}
+    return record("ladder", "bibtex", "x1", seed, measured, options={"change": change, "rung": kind})
+
+
+def test_a_gain_is_taken_split_by_split_with_an_interval():
+    base = [record("table3", "bibtex", "x1", s, {"P@1": v, "P@3": 1.0, "P@5": 1.0}) for s, v in enumerate((60, 62, 64))]
+    after = [rung("svp", "alone", s, v) for s, v in enumerate((61, 64, 67))]
+    found = of(*base, *after)
+    gain = ladder.gain(found.select("ladder"), found.select("table3"), "P@1")
+    assert gain.mean == pytest.approx(2.0)
+    assert gain.half == pytest.approx(4.302653 * 1.0 * (1 / 3 + 100 / 300) ** 0.5, rel=1e-6)
+    assert str(gain) == "+2.00 ± 3.51"
+    one = ladder.gain(of(after[0]).select("ladder"), found.select("table3"), "P@1")
+    assert (one.mean, one.half, str(one)) == (1.0, None, "+1.00")
+    assert ladder.gain(of(rung("svp", "alone", 7, 1.0)), found.select("table3"), "P@1") is None
+
+
+def test_the_report_of_the_ladder_adds_up():
+    values = {"P@3": 1.0, "P@5": 1.0}
+    base = [record("table3", "bibtex", "x1", seed, {"P@1": 60.0 + seed, **values}) for seed in (0, 1)]
+    refined = [record("table3", "bibtex", "x1-refined", seed, {"P@1": 66.0 + seed, **values}) for seed in (0, 1)]
+    rungs = [
+        rung(change, kind, seed, value + seed)
+        for change, kind, value in (("svp", "alone", 61.0), ("svp", "added", 61.0), ("labels", "added", 64.0))
+        for seed in (0, 1)
+    ]
+    words, table, plot = ladder.EXPERIMENT.report(of(*base, *refined, *rungs))
+    assert len(words.paragraphs) == len(ladder.CHANGES)
+    by_title = {row[0]: row for row in table.rows}
+    assert by_title["ten steps of SVP"][1] == by_title["ten steps of SVP"][4] == "+1.00 ± 0.00"
+    assert by_title["cosine of labels"][1] == "–"
+    assert by_title["cosine of labels"][4] == "+3.00 ± 0.00"  # over the last rung that was measured
+    assert by_title["rankers"][4] == "+2.00 ± 0.00"
+    assert by_title["all"][4] == "+6.00 ± 0.00"
+    assert by_title["all"][7].value == 66.5
+    assert [series.style for series in plot.series] == ["intervals", "intervals"]
+    assert len(plot.rows) == len(ladder.CHANGES)
+
+
+# ---- μ
+
+
+def test_the_penalty_makes_embeddings_sparse(parts, monkeypatch):
+    settings = {"x1": {**SMALL, **CHOSEN}, "l1": [0.0, 0.5]}
+    monkeypatch.setattr(sparsity.EXPERIMENT, "settings", lambda cell: settings)
+    monkeypatch.setattr(sparsity.datasets, "split", lambda *_: parts)
+    plan = Plan(data=("bibtex",), seeds=1, jobs=1)
+    (cell,) = sparsity.EXPERIMENT.cells(plan)
+    found = sparsity.EXPERIMENT.run(cell, Work(1))
+    assert found["zeros"][0] == 0.0 < found["zeros"][1]
+    assert found["mu"] == [0.0, 0.5]
+    results = of(record("sparsity", "bibtex", "x1", 0, found))
+    table, plot = sparsity.EXPERIMENT.report(results)
+    assert [row[0] for row in table.rows] == ["0", "0.5"]
+    assert len(plot.series) == 3
