@@ -72,8 +72,8 @@ def test_every_cell_that_trains_a_method_has_a_probe():
 
 def test_the_forms_of_x1_have_probes_of_their_own():
     assert find_probe("x1", {"refine": True}) == "x1-refined"
-    assert find_probe("x1", {"vote_distance": "euclidean"}) == "x1-paper"
-    assert find_probe("x1", methods.vote_preset("bibtex")) == "x1-votes"
+    assert find_probe("x1", methods.paper_settings("bibtex")) == "x1-paper"
+    assert find_probe("x1", methods.variant_settings("bibtex")) == "x1-votes"
     assert find_probe("leml", {}) == "leml"
 
 

@@ -218,7 +218,7 @@ def test_each_place_has_a_figure_before_any_has_ten():
     plan = Plan(data=("bibtex", "delicious"), methods=("x1", "knn"))
     cells = runner.pending_cells(plan, [table3.EXPERIMENT], {}, Behaviours(Path("nowhere")))
     assert [cell.seed for cell in cells] == sorted(cell.seed for cell in cells)
-    assert len(cells) == 2 * 3 * 10  # x1, x1-preset and knn
+    assert len(cells) == 2 * 4 * 10  # the three columns of X1, and knn
 
 
 def test_the_time_left_is_what_cells_like_these_took():

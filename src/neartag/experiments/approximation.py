@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def target_svd_left(graph: csr_matrix, factors: np.ndarray, dims: list[int]) -> 
 
 def error_of_x1(
     Y: csr_matrix, clusters: list[np.ndarray], dims: list[int], settings: SVPSettings, work: Work
-) -> dict[str, list[float]]:
+) -> dict[str, Sequence[float]]:
     """Return ‖P_Ω(YᵀY − M)‖²/‖P_Ω(YᵀY)‖² over all clusters at each L̂, M of that rank in each cluster by SVP.
 
     Also how many steps SVP made, at most, and by what share of the error the last one lowered it, at most.

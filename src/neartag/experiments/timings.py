@@ -27,7 +27,7 @@ METHODS = (*methods.X1_COLUMNS, "leml", "fastxml")
 CLUSTERS = (1, 2, 4, 8, 16, 32)
 RUNS, REPEATS = 3, 3
 WARM_UP_POINTS = 200
-# Where only the clusters matter SVP makes few steps: to convergence it would take hours with one cluster of a large set.
+# Where only the clusters matter SVP makes few steps: to convergence one cluster of a large set would take hours.
 FEW_SVP_STEPS = 3
 SINGLE_POINTS = 300  # predicted one at a time
 PAPER_SET = "WikiLSHTC"
@@ -57,9 +57,8 @@ class Timings(Experiment):
         if plan.wants(methods.STRICT):
             # The largest of the small sets, and each of the large ones.
             grown = [datasets.choose_small(plan.data)[-1], *datasets.choose_large(plan.data)]
-            cells += [
-                plan.cell(self.name, data, methods.STRICT, clusters=count) for data in grown for count in CLUSTERS
-            ]
+            for data in grown:
+                cells += [plan.cell(self.name, data, methods.STRICT, clusters=count) for count in CLUSTERS]
         return cells
 
     def settings(self, cell: Cell) -> dict[str, Any]:
@@ -146,8 +145,8 @@ def _table(own: Results) -> Table:
         rows.append([printed, quantity, *(Number(None, printed=values.get(method)) for method in shown)])
     headings = ["data set", "", *map(methods.title, shown)]
     note = (
-        "On one core. A learner is one clustering of X1 (paper) and of neartag's variant, all of refined and of LEML, and "
-        "one tree of FastXML, which predicts with all its trees; the paper's 13 hours are for 50 trees."
+        "On one core. A learner is one clustering of X1 (paper) and of neartag's variant, all of refined and of LEML, "
+        "and one tree of FastXML, which predicts with all its trees; the paper's 13 hours are for 50 trees."
     )
     return Table("Time per learner and per point", headings, rows, note, range(2, len(headings)), best="smallest")
 
