@@ -314,7 +314,7 @@ class TestMistakes:
                 "--vote-neighbours must be a whole number from 1 to 2147483647 or 'auto', not '0'",
             ),
             (["--embedding-dim", "ten"], "--embedding-dim must be"),
-            (["--n-clusters", "2.5"], "--n-clusters must be a whole number of at least 1 or 'auto' or 'paper', not '2.5'"),
+            (["--n-clusters", "2.5"], "must be a whole number of at least 1 or 'auto' or 'paper', not '2.5'"),
             (["--label-similarity", "dot"], "--label-similarity must be 'cosine' or 'inner', not 'dot'"),
             (["--l2", "nan"], "--l2 must be"),
             (["--l2", "-1"], "--l2 must be"),

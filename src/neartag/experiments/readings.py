@@ -148,6 +148,10 @@ class Readings(Experiment):
         other = {"rows": reading.rows, "ties": reading.ties, "itself": reading.itself, "k is n̄": reading.same_count}
         return {"x1": {**paper, **reading.changes}, "tried": tried, **other}
 
+    def probe(self, cell: Cell) -> str:
+        """Return the paper's X1, of which a reading changes little."""
+        return "x1-paper"
+
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return what was chosen, its precision on the held-out part, and that on the test part."""
         reading, threads = READINGS[cell.option("reading")], resolve_jobs(work.jobs)
