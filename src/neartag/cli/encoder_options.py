@@ -31,6 +31,14 @@ class EncoderOptions:
     language: str | None = None
     preset: Mapping[str, Any] | None = None  # features that a preset brings; what is given overrides them
 
+    def check(self) -> None:
+        """Raise ParameterError for what can be told to be wrong without any library of numbers."""
+        from neartag.encoders.feature_kinds import AUTO, kind_parameters
+
+        self._read_parameters()
+        if self.features not in (None, AUTO):
+            kind_parameters(self.features)
+
     def make_encoder(self, part: str) -> Any:
         """Return the encoder chosen, or the default one for documents that bring this part, "text" or "vector".
 

@@ -177,9 +177,8 @@ def load_points(
     if max_points is not None and max_points < len(texts):
         rows = draw_rows(len(texts), max_points, options.random_state)
         texts, Y = [texts[int(row)] for row in rows], Y[rows]
-    points = TextPoints(
-        texts, Y, kinds or None, parameters=parameters, n_jobs=options.n_jobs, max_memory=options.max_memory
-    )
+    limit = options.max_memory
+    points = TextPoints(texts, Y, kinds or None, parameters=parameters, n_jobs=options.n_jobs, max_memory=limit)
     return points.fix_features(fixed_kind[0]) if fixed_kind else points
 
 
