@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
