@@ -62,7 +62,7 @@ class Method:
     parameters : what the estimator's constructor takes.
     description : what `neartag methods NAME` prints: the reference, the objective, the cost. Usually the docstring of
         the module; its first paragraph, the heading, is left out.
-    presets : settings chosen for data sets, by the data set's name. Only what differs from the defaults.
+    presets : settings chosen for data sets, by the data set's name. Usually only what differs from the defaults.
     search_space : what `neartag tune` tries.
     prediction : the parameters that may be set after training.
     colour : of its mark in figures.
