@@ -26,9 +26,12 @@ from neartag.methods.trial_log import TrialLog
 # Of a round's combinations one in so many goes on, with so many times the points; no round has fewer points or
 # combinations than these, and there are at most so many rounds.
 KEPT_ONE_IN, MIN_ROUND_POINTS, MIN_ROUND_TRIALS, MAX_ROUNDS = 3, 2000, 3, 4
-# A last round is left out unless the default and one other, predicted, take at most this share of the time left.
+# A last round is left out unless the default and one other, predicted, take at most this share of the time left. The
+# rest is for the rounds before it: with a larger share these try less, with a smaller one a last round is seldom made.
+# A guess.
 LAST_ROUND_SHARE = 0.6
-# The choice of features that is the default may take this share of the time.
+# The choice of features that is the default may take this share of the time. It spares a choice in each round; what is
+# left is for the trials. A guess.
 FEATURES_SHARE = 0.2
 # Points of a training before all others: the first one of a process also compiles or loads kernels.
 WARM_UP_POINTS = 300

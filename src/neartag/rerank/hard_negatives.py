@@ -15,7 +15,8 @@ from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex, search_work
 from neartag.search.weights import FEATURE_SHARPNESS, no_voters, voter_weights
 
-# Neighbours by features of each point.
+# Neighbours by features of each point: with more, a label gets more hard negatives, and the search and the rankers take
+# longer. A guess.
 NEIGHBOURS = 20
 # Of more points than this only some are searched, if a search takes long; so many rows tell how long it takes.
 MIN_SEARCHED, SAMPLED_ROWS = 20_000, 1000

@@ -16,6 +16,8 @@ from neartag.search.inverted_index import FeatureIndex
 # A label with so many points gets a ranker; with fewer, votes are more reliable.
 MIN_POINTS = 5
 # Hard negatives of a label are so many neighbours by features of each of its newest points, of which so many are asked.
+# Both bound how long an addition takes, while somebody waits; the older points of a label have no say in its negatives.
+# A guess.
 NEIGHBOURS, NEWEST_POINTS = 50, 30
 
 

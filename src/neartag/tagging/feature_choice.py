@@ -40,7 +40,12 @@ KS = (1, 3, 5)
 
 
 class TrialLimits(NamedTuple):
-    """How much a trial may cost, and what is a clear gain."""
+    """How much a trial may cost, and what is a clear gain.
+
+    `work_share` and `min_gain` are guesses. A larger share lets the trial learn from more documents, which is nearer to
+    what training will learn from, and takes longer. A smaller gain takes richer features more often, and every later
+    training and answer pays for their entries.
+    """
 
     min_documents: int = 500  # with fewer, words are taken without a trial
     work_share: float = 0.5  # of the training work: entries of all rows, with the richest kind
