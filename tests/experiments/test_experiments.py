@@ -332,7 +332,7 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("NEARTAG_DATA", str(tmp_path))
     monkeypatch.setenv("NEARTAG_CACHE", str(tmp_path / "cache"))
     assert datasets.available() == ("debian",)
-    assert datasets.choose(quick=True) == ("debian", "synthetic-wiki10-10")
+    assert datasets.choose(quick=True) == ("debian", "synthetic-wiki10")
     assert len(datasets.choose()) == 6
     assert datasets.choose(["debian"]) == ("debian",)
     with pytest.raises(DataError, match="bibtex"):
@@ -344,7 +344,8 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
     assert datasets.choose_small(datasets.available()) == ["bibtex", "eurlex4k-partial"]
     assert datasets.choose_large(datasets.available()) == ["wiki10"]
     assert datasets.choose_small(("debian", "wiki10")) == ["debian"]
-    assert "synthetic-wiki10-1" not in datasets.choose()
+    assert "synthetic-wiki10" not in datasets.choose()
+    assert datasets.choose(["Wiki10-31K"]) == ("wiki10",)
     (tmp_path / "mine").mkdir()
     with pytest.raises(ParameterError, match="in no experiment"):
         datasets.choose(["mine"])
@@ -353,21 +354,13 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
 def test_one_set_stands_for_each_of_the_papers():
     assert datasets.choose_small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
     assert "substitute" in datasets.title("eurlex4k-partial")
-    assert datasets.title("synthetic-wikilshtc-10") == "synthetic, WikiLSHTC's shape, 1/10 of its size"
+    assert datasets.title("synthetic-wikilshtc") == "synthetic, WikiLSHTC's shape"
     assert datasets.in_table_order(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
         "bibtex",
         "delicious",
         "debian",
         "zoo",
     )
-
-
-def test_a_made_up_set_has_the_shape_of_its_model():
-    parts = datasets.load_official.__wrapped__("synthetic-wiki10-20")
-    sizes = printed.TABLE_2["Wiki10"]
-    assert parts.X.shape == (sizes.train // 20, sizes.features // 20)
-    assert parts.Y_test.shape == (sizes.test // 20, sizes.labels // 20)
-    assert parts.Y.nnz / parts.Y.shape[0] == pytest.approx(sizes.labels_per_point, rel=0.1)
 
 
 # Methods
@@ -565,6 +558,28 @@ def test_the_command_names_what_it_does_not_know(alone):
     assert "--seeds" in fail("reproduce", "--seeds", 0, "--out", alone)
     alone.parent.joinpath("file").write_text("")
     assert "cannot be made" in fail("reproduce", "--out", alone.parent / "file")
+
+
+def test_a_large_set_in_the_repositorys_format_is_measured(alone):
+    made = synthetic.make(260, 60, 30, 8, 2, seed=3)
+    folder = alone.parent / "data" / "wikilshtc"
+    folder.mkdir(parents=True)
+    for name, rows in (("wikiLSHTC_train.txt", slice(0, 200)), ("wikiLSHTC_test.txt", slice(200, 260))):
+        X, Y = made.X[rows], made.Y[rows]
+        lines = [f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}"]
+        for x, y in zip(X, Y, strict=True):
+            values = (f"{column}:{value:.6g}" for column, value in zip(x.indices, x.data, strict=True))
+            lines.append(" ".join([",".join(map(str, y.indices)), *values]))
+        (folder / name).write_text("\n".join(lines) + "\n")
+    arguments = ["--quick", "--data", "WikiLSHTC-325K", "--methods", "knn,x1", "--only", "table1,table2"]
+    succeed("reproduce", *arguments, "--out", alone, "-q")
+    found = read_records(alone / "results")
+    assert {each.failed for each in found.values()} == {""}
+    assert {cell.data for cell in found} == {"wikilshtc"}
+    assert {cell.method for cell in found} == {"", "knn", *methods.X1_COLUMNS}
+    page = (alone / "reproduction.md").read_text()
+    assert "paper 55.57" in page
+    assert "4 of the paper's five large sets cannot be had here: Wiki10, DeliciousLarge, Amazon, Ads1M" in page
 
 
 def test_quick_tables_on_the_embedded_corpus_alone(alone):

@@ -11,13 +11,11 @@ from neartag.comparators.leml.classifier import LEMLClassifier
 from neartag.comparators.local_leml.classifier import LocalLEMLClassifier
 from neartag.data import synthetic
 from neartag.experiments import approximation, claims, figure1a, figure1b, figure1c, figure2, learners, methods
-from neartag.experiments.claims.checks import CLAIMS
-from neartag.experiments.claims.leads import is_ahead, method_lead
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report import html
-from neartag.experiments.report.blocks import Figure, Table, Text
-from neartag.experiments.results import Record, Results, Summary
+from neartag.experiments.report.blocks import Figure, Table
+from neartag.experiments.results import Record, Results
 from neartag.experiments.runner import Work
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.label_graph import neighbour_graph
@@ -313,122 +311,3 @@ def test_only_methods_that_are_wanted_are_measured():
 @pytest.mark.parametrize("experiment", [figure1a, figure1b, figure1c, figure2, claims])
 def test_nothing_measured_gives_no_section(experiment):
     assert experiment.EXPERIMENT.report(Results({}, Plan())) == []
-
-
-# ---- claims
-
-
-def ensemble(seed, method, values, data="bibtex"):
-    counts = {"x1": range(1, 11), "local_leml": range(1, 11), "fastxml": (1, 50)}[method]
-    cell = Cell("figure2", data, method, seed)
-    found = {"learners": list(counts), "P@1": list(values), "bytes": [1] * len(values), "n_clusters": 5}
-    return cell, Record(cell, found)
-
-
-def row(experiment, method, seed=0, data="bibtex", options=(), **found):
-    cell = Cell(experiment, data, method, seed, options)
-    return cell, Record(cell, found)
-
-
-def bands(tail, head):
-    return {"0-5": {"R@5": tail, "pairs": 10.0}, "6-20": {"R@5": head, "pairs": 10.0}, "21+": {"R@5": 0, "pairs": 0.0}}
-
-
-def as_claimed(sign=1):
-    """Return results that agree with every claim, or with none."""
-    lead = 12 * sign
-    rising = [40, 45, 47, 48, 49, 49.2, 49.3, 49.4, 49.5, 49.6] if sign > 0 else [40, *range(41, 46), 50, 55, 60, 65]
-    records = [
-        ensemble(0, "x1", rising),
-        ensemble(0, "local_leml", [value - lead for value in rising]),
-        ensemble(0, "fastxml", [20, 44 if sign > 0 else 60]),
-        row("table1", "x1", P=1, **{"P@1": 50.0}),
-        row("table1", "leml", **{"P@1": 50.0 - lead}),
-        row("table1", "fastxml", **{"P@1": 50.0 - lead}),
-    ]
-    for seed in range(2):
-        records += [
-            row("table3", "x1", seed, bands=bands(20 + lead, 41), **{"P@1": 60.0 + seed}),
-            row("table3", "leml", seed, bands=bands(20, 40), **{"P@1": 60.0 + seed - lead}),
-            row("table3", "wsabie", seed, **{"P@1": 60.0 + seed - lead}),
-        ]
-    for clusters, value in ((1, 50.0), (8, 55.0), (64, 55.0 - lead)):
-        records.append(row("figure1c", "local_leml", options=(("clusters", clusters),), **{"P@1": value}))
-    shares = [0.2, 0.1] if sign > 0 else [0.95, 0.9]
-    svd = {"global": [0.9, 0.8], "equal_rank": [0.5, 0.4], "equal_stored": [0.6, 0.5]}
-    records.append(row("figure1a", "svd", dimensions=[10, 20], clusters=5, **svd))
-    records.append(row("figure1a", "x1", dimensions=[10, 20], clusters=5, x1=shares))
-    order = ("fastxml", "x1", "leml") if sign > 0 else ("leml", "x1", "fastxml")
-    for place, method in enumerate(order):
-        records.append(row("timings", method, predict_ms_alone=1.0 + place, predict_ms_a_point=0.1 + place))
-    for clusters, size in ((1, 1000), (2, 500), (4, 250), (8, 125)):
-        time = 0.1 + 0.001 * size if sign > 0 else 1.0 - 0.0001 * size + (size == 500)
-        found = {"points_searched": size, "predict_ms_alone": time, "predict_ms_a_point": time}
-        records.append(row("timings", "x1", options=(("clusters", clusters),), **found))
-    return Results(dict(records), Plan())
-
-
-def answers(results):
-    table = next(block for block in claims.EXPERIMENT.report(results) if isinstance(block, Table))
-    return {(entry[0], entry[1]): entry[3] for entry in table.rows}
-
-
-def test_claims_that_hold_are_said_to_hold():
-    found = answers(as_claimed())
-    assert {claim for claim, _ in found} == {claim.statement for claim in CLAIMS}
-    assert set(found.values()) == {"yes"}
-    blocks = claims.EXPERIMENT.report(as_claimed())
-    check_blocks(blocks)
-    assert not any("disagrees" in block.title for block in blocks if isinstance(block, Text))
-
-
-def test_claims_that_fail_are_said_to_fail():
-    found = answers(as_claimed(-1))
-    assert set(found.values()) == {"no"}, {claim: answer for claim, answer in found.items() if answer != "no"}
-    table, _, against = claims.EXPERIMENT.report(as_claimed(-1))
-    assert len(against.paragraphs) == len(table.rows)
-    assert "WSABIE" in " ".join(against.paragraphs)
-    assert "not so at L̂" in " ".join(against.paragraphs)  # where an order fails is said
-
-
-def test_what_was_not_measured_is_said_to_be_so():
-    only = as_claimed().select("figure1a")
-    found = answers(only)
-    assert found["X1's own error is smaller than that of a global SVD", "BibTeX"] == "yes"
-    assert sum(answer == "–" for answer in found.values()) == len(CLAIMS) - 1
-
-
-def test_second_on_delicious_is_as_claimed():
-    records = dict(
-        row("table3", method, data="delicious", **{"P@1": value})
-        for method, value in (("x1", 68.0), ("fastxml", 69.0), ("leml", 65.0), ("x1-variant", 70.0))
-    )
-    statement = "X1 is the most accurate on each small set, and second on Delicious"
-    assert answers(Results(records, Plan()))[statement, "Delicious"] == "yes"
-
-
-def test_differences_are_taken_run_by_run():
-    # Splits differ by far more than the two methods do; the pairs tell.
-    values = {"x1": (50.0, 60.0, 70.0), "leml": (49.0, 58.9, 69.1)}
-    records = dict(row("table3", m, seed, **{"P@1": v}) for m, found in values.items() for seed, v in enumerate(found))
-    records |= dict([row("table3", "x1", 7, **{"P@1": 0.0})])  # a run that only one of them has
-    lead = method_lead(Results(records, Plan()), "x1", "leml")
-    assert lead.mean == pytest.approx(1.0)
-    assert lead.deviation == pytest.approx(0.1)
-    assert lead.runs == 3
-    assert is_ahead(lead) is True
-
-
-@pytest.mark.parametrize(
-    ("summary", "answer"),
-    [
-        (Summary(1.0, None, 1), True),
-        (Summary(-1.0, None, 1), False),
-        (Summary(0.0, None, 1), None),
-        (Summary(0.5, 1.0, 4), None),
-        (Summary(0.5, 1.0, 100), True),
-        (Summary(-3.0, 1.0, 2), False),
-    ],
-)
-def test_a_lead_must_be_larger_than_chance(summary, answer):
-    assert is_ahead(summary) is answer
