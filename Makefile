@@ -33,9 +33,11 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py
 
 # neartag beside other tools on the same data (benchmarks/README.md), in an environment of their own.
-# PEERS passes options and names on: make peers PEERS="bibtex --repeat 1"
+# PEERS passes options and names on: make peers PEERS="bibtex --repeat 1", make peers PEERS="--tuned --resume".
+# The second command holds neartag against the best of them; it needs the labels that the first keeps.
 peers: .venv-peers/.installed
 	.venv-peers/bin/python benchmarks/peers.py --write $(PEERS)
+	.venv-peers/bin/python benchmarks/refined.py --write $(filter --tuned,$(PEERS))
 
 # The paper's tables and figures into docs/reproduction.md, going on from the results that are kept there (hours).
 # REPRODUCE passes options on: make reproduction REPRODUCE="--only table3 --data bibtex"
@@ -96,11 +98,12 @@ $(VENV)/.lint: $(VENV)/.installed
 	.venv-browser/bin/python -m pip install --quiet --editable ".[serve,test,browser]"
 	touch $@
 
-# Where libpecos does not install, the others are measured without it.
+# Where libpecos or libmultilabel does not install (the latter needs a C++ compiler), the others are measured without it.
 .venv-peers/.installed: pyproject.toml benchmarks/peers-requirements.txt
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --requirement benchmarks/peers-requirements.txt --editable .
 	-.venv-peers/bin/python -m pip install --quiet --no-deps libpecos==1.2.8
+	-.venv-peers/bin/python -m pip install --quiet --constraint benchmarks/peers-requirements.txt libmultilabel==0.10.0
 	touch $@
 
 # The example backend in a real Annif, in an environment of its own.

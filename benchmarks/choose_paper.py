@@ -1,9 +1,9 @@
-"""Choose what the paper leaves to validation for X1 as it has it: one learner, dimension 100, no vote by the features.
+"""Choose settings for neartag's variant of X1: one learner, dimension 100, no vote by the features.
 
     python benchmarks/choose_paper.py [bibtex delicious …] [--seed 7] [--folds 3]
 
 The search is that of choose_presets.py, on held-out fifths of the training part. What differs from the presets stands
-in neartag.experiments.methods.
+in neartag.experiments.methods. For X1 (paper) the experiment `readings` chooses.
 """
 
 from __future__ import annotations

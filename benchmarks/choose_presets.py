@@ -13,10 +13,10 @@ import argparse
 import time
 
 import numpy as np
+from votes import vote_preset
 
 from neartag.data import debian, registry
 from neartag.encoders.tfidf import TfidfFeatures
-from neartag.experiments.methods import vote_preset
 from neartag.methods.search_space import combinations
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier

@@ -11,9 +11,9 @@ import argparse
 import time
 
 from choose_presets import folds, training_data
+from votes import vote_preset
 
 from neartag.encoders.tfidf import TfidfFeatures
-from neartag.experiments.methods import vote_preset
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 

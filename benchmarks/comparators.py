@@ -22,11 +22,11 @@ import numpy as np
 import pages
 from comparator_tables import DATA, ROWS, WIDE, tables
 from run import machine
+from votes import vote_preset
 
 from neartag import presets, store
 from neartag.core.errors import NeartagError, ParameterError
 from neartag.data import registry
-from neartag.experiments.methods import vote_preset
 from neartag.methods import registry as methods
 from neartag.metrics import evaluate
 

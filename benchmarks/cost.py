@@ -22,12 +22,12 @@ import pages
 from numba import njit
 from peer_run import Timer, busy, forget_peak, memory
 from run import machine
+from votes import vote_preset
 
 from neartag.core import threads
 from neartag.core.errors import DataError
 from neartag.core.threads import available_cores, run_ranges, single_threaded_blas
 from neartag.data import registry, synthetic
-from neartag.experiments.methods import vote_preset
 from neartag.linalg import cholesky as factor
 from neartag.linalg import conjugate_gradients, product_kernels
 from neartag.linalg.products import matmul_rows

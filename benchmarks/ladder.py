@@ -128,9 +128,10 @@ def _grown(seconds: dict[int, float]) -> dict:
 
 def jobs() -> dict:
     """Training time with one job over that with two, three times each in turn."""
+    from votes import vote_preset
+
     from neartag.core.errors import DataError
     from neartag.data import registry, synthetic
-    from neartag.experiments.methods import vote_preset
     from neartag.x1.classifier import X1Classifier
 
     made = synthetic.make(60_000, 54_600, 11_000, 42, 3.2)

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pages
 from run import machine, parts
+from votes import vote_preset
 
 from neartag import store
 from neartag.core.errors import DataError
-from neartag.experiments.methods import vote_preset
 from neartag.linalg.rows import as_rows, normalise, select_columns
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier

@@ -28,6 +28,10 @@ class Method:
         self.threads = threads
         self.model: Any = None
 
+    def some(self, *names: str) -> dict[str, Any]:
+        """Return those of the settings that are set."""
+        return {name: self.settings[name] for name in names if name in self.settings}
+
     def train_input(self, X: csr_matrix, Y: csr_matrix, file: Path | None) -> Any:
         """Return what `fit` takes, of the training part in memory or, where the method reads it itself, of its file."""
         return X, Y

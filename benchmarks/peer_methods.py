@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peer_libmultilabel import LibMultiLabel, LibMultiLabelTree
 from peer_method import Method, best, dump, undump, unit
 from peer_settings import (
     AT_ONCE,
     BONSAI,
+    COMPARATORS,
     KNN_NEIGHBOURS,
     KNN_NEIGHBOURS_ELSEWHERE,
     MAX_MINUTES,
@@ -53,6 +55,20 @@ class X1(Method):
 
     def labels(self, found: Any) -> np.ndarray:
         return found[0]
+
+
+class Comparator(X1):
+    """A method of the paper's tables, as neartag has it."""
+
+    def __init__(self, settings: dict[str, Any], threads: int, method: str) -> None:
+        super().__init__(settings, threads)
+        self.method = method
+
+    def fit(self, given: Any, folder: Path) -> None:
+        from neartag.methods import registry
+
+        estimator = registry.get(self.method).estimator_class()
+        self.model = estimator(**self.settings, n_jobs=self.threads).fit(*given)
 
 
 class OneVsRest(Method):
@@ -104,7 +120,7 @@ class OneVsRest(Method):
             right[Y.indices[Y.indptr[label] : Y.indptr[label + 1]]] = 1
             if right.all():  # there is nothing to tell apart
                 return np.zeros(X.shape[1]), 1.0
-            solved = LinearSVC(C=1.0, random_state=0, **self.settings).fit(X, right)
+            solved = LinearSVC(**{"C": 1.0, "random_state": 0, **self.settings}).fit(X, right)
             weights = solved.coef_[0]
             if Y.shape[1] > self.sparse_above:
                 weights = csr_matrix(np.where(np.abs(weights) < MIN_WEIGHT, 0.0, weights))
@@ -143,7 +159,7 @@ class NearestNeighbours(Method):
         from sklearn.neighbors import NearestNeighbors
 
         X, Y = given
-        index = NearestNeighbors(metric="cosine", n_jobs=self.threads, **self.settings).fit(X)
+        index = NearestNeighbors(metric="cosine", n_jobs=self.threads).fit(X)
         self.model = index, Y, np.bincount(Y.indices, minlength=Y.shape[1])
 
     def save(self, folder: Path) -> None:
@@ -155,7 +171,7 @@ class NearestNeighbours(Method):
     def predict(self, given: Any) -> Any:
         index, Y, frequency = self.model
         index.n_jobs = self.threads if given.shape[0] > 1 else 1  # starting threads takes longer than a single point
-        distances, voters = index.kneighbors(given)
+        distances, voters = index.kneighbors(given, **self.settings)
         ends = np.arange(len(voters) + 1) * voters.shape[1]
         votes = csr_matrix((1.0 - distances.ravel(), voters.ravel(), ends), (len(voters), Y.shape[0]))
         # Labels that the same neighbours have are equal: the more frequent first.
@@ -165,6 +181,12 @@ class NearestNeighbours(Method):
         return found
 
 
+def make(name: str, given: dict[str, Any], threads: int) -> Method:
+    """Return a method that is to run with these settings."""
+    kind = METHODS[name][1]
+    return kind(given, threads, COMPARATORS[name]) if kind is Comparator else kind(given, threads)
+
+
 # By the name on the command line, under which results are kept: the title in the table, the class.
 METHODS: dict[str, tuple[str, type[Method]]] = {
     "x1-refined": ("X1 refined", X1),
@@ -172,13 +194,24 @@ METHODS: dict[str, tuple[str, type[Method]]] = {
     "x1-default": ("X1, votes alone", X1),
     "x1-fast": ("X1 fast", X1),
     "x1-five": ("X1, five learners", X1),
+    "x1-any": ("X1, refined or votes", X1),
     "pecos": ("PECOS XR-Linear", Pecos),
     "parabel": ("omikuji Parabel", Omikuji),
     "bonsai": ("omikuji Bonsai", Omikuji),
     "plt": ("napkinXC PLT", NapkinXC),
     "one-vs-rest": ("one-vs-rest SVM", OneVsRest),
     "knn": ("cosine kNN", NearestNeighbours),
+    "libmultilabel": ("LibMultiLabel one-vs-rest", LibMultiLabel),
+    "libmultilabel-tree": ("LibMultiLabel tree", LibMultiLabelTree),
+    "one-vs-all": ("neartag 1-vs-All", Comparator),
+    "wsabie": ("neartag WSABIE", Comparator),
+    "leml": ("neartag LEML", Comparator),
+    "fastxml": ("neartag FastXML", Comparator),
 }
+PEERS = ("pecos", "parabel", "bonsai", "plt", "one-vs-rest", "knn", "libmultilabel", "libmultilabel-tree")
+# What runs where no methods are named: with the defaults, and tuned.
+AT_DEFAULTS = tuple(name for name in METHODS if name not in (*COMPARATORS, "x1-any"))
+TUNED = ("x1-refined", "x1-any", *PEERS, *COMPARATORS)
 
 
 def settings(name: str, data: str) -> dict[str, Any] | None:

@@ -1,9 +1,11 @@
 """One run of one method on one data set in a process of its own, so that its memory is its own; peers.py starts it.
 
-    python benchmarks/peer_run.py DATA METHOD OUT.json [--threads 2] [--labels OUT.npz] [--warm-up-only]
+    python benchmarks/peer_run.py DATA METHOD OUT.json [--threads 2] [--labels OUT.npz] [--settings JSON]
+    python benchmarks/peer_run.py DATA METHOD OUT.json [--threads 2] --tune | --warm-up-only
 
 Writes seconds, milliseconds, megabytes and percent by name, and the labels found for every test point. What is
-compiled, loaded or allocated on the first call is paid on a tiny data set before anything is timed.
+compiled, loaded or allocated on the first call is paid on a tiny data set before anything is timed. --tune writes the
+settings that were chosen on held-out training points instead.
 """
 
 from __future__ import annotations
@@ -110,17 +112,27 @@ def train_and_load(method, given, folder: Path, run: dict) -> None:
     run["load s"] = timer.wall
 
 
-def measure(data: str, name: str, threads: int, labels: Path | None = None, warm_up_only: bool = False) -> dict:
-    """Return what one run of a method on a data set took and how good it is; what it found goes into `labels`."""
+def measure(
+    data: str,
+    name: str,
+    threads: int,
+    labels: Path | None = None,
+    chosen: dict | None = None,
+    warm_up_only: bool = False,
+) -> dict:
+    """Return what one run of a method on a data set took and how good it is; what it found goes into `labels`.
+
+    It runs with the settings chosen for it, without any with those that it has for the data set.
+    """
     run: dict[str, float] = {}
     begin = time.perf_counter()
     import numpy as np
     import peer_data
-    from peer_methods import METHODS, settings
+    from peer_methods import make, settings
 
     from neartag.metrics import evaluate
 
-    method = METHODS[name][1](settings(name, data) or {}, threads)
+    method = make(name, settings(name, data) or {}, threads)
     with tempfile.TemporaryDirectory() as temporary:
         given = tiny(Path(temporary))
         with Timer() as timer:
@@ -129,6 +141,7 @@ def measure(data: str, name: str, threads: int, labels: Path | None = None, warm
         run["start s"] = time.perf_counter() - begin  # what neartag compiles to read and score is in here too
         if warm_up_only:
             return run
+        method.settings = method.settings if chosen is None else chosen
         with Timer() as timer:
             train, test = peer_data.load(data)
         run["read s"] = timer.wall
@@ -175,6 +188,25 @@ def predict(method, X, run: dict) -> None:
     run["one as in batch %"] = 100 * same / len(rows)  # a call a point must not be another model
 
 
+def find_settings(data: str, name: str, threads: int) -> dict:
+    """Return the settings that are best on held-out points of the training part, and what was tried."""
+    from peer_methods import make
+    from peer_tune import first_settings, tuned_settings
+
+    with tempfile.TemporaryDirectory() as temporary:
+        warm_up(make(name, first_settings(name, data), threads), *tiny(Path(temporary)))
+    return tuned_settings(data, name, threads, Timer)
+
+
+def rounded(value):
+    """Return numbers with six digits, also those within lists and dictionaries."""
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data")
@@ -182,13 +214,18 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--labels", type=Path, help="where the labels found are kept")
+    parser.add_argument("--settings", type=json.loads, help="settings in place of those for the data set, as JSON")
+    parser.add_argument("--tune", action="store_true", help="choose settings, and write these")
     parser.add_argument("--warm-up-only", action="store_true")
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # a tool that does not keep to its threads gets no more cores than the others
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.threads])
-    given = arguments.data, arguments.method, arguments.threads, arguments.labels
-    run = measure(*given, warm_up_only=arguments.warm_up_only)
-    arguments.out.write_text(json.dumps({key: float(f"{value:.6g}") for key, value in run.items()}))
+    given = arguments.data, arguments.method, arguments.threads
+    if arguments.tune:
+        run = find_settings(*given)
+    else:
+        run = measure(*given, arguments.labels, arguments.settings, arguments.warm_up_only)
+    arguments.out.write_text(json.dumps(rounded(run)))
 
 
 if __name__ == "__main__":

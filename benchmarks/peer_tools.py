@@ -11,6 +11,8 @@ from peer_method import Method, best, padded, unit
 from peer_settings import K
 from scipy.sparse import csr_matrix
 
+_PECOS_PREDICTION = ("beam_size", "post_processor")
+
 
 class Omikuji(Method):
     module, package = "omikuji", "omikuji"
@@ -33,7 +35,8 @@ class Omikuji(Method):
         data, pool = given
         hyper_param = Model.default_hyper_param()
         for name, value in self.settings.items():
-            setattr(hyper_param, name, value)
+            if name != "beam_size":  # that is for prediction
+                setattr(hyper_param, name, value)
         model = lib.train_omikuji_model(data, hyper_param, pool.ptr)
         if model == ffi.NULL:
             raise RuntimeError("omikuji failed to train")
@@ -53,7 +56,7 @@ class Omikuji(Method):
         return [list(zip(ids[a:b], values[a:b], strict=True)) for a, b in pairwise(ends)]
 
     def predict(self, given: Any) -> Any:
-        return [self.model.predict(pairs, top_k=K) for pairs in given]
+        return [self.model.predict(pairs, top_k=K, **self.some("beam_size")) for pairs in given]
 
     def labels(self, found: Any) -> np.ndarray:
         return padded([[label for label, _ in row] for row in found])
@@ -99,8 +102,9 @@ class Pecos(Method):
 
         X, Y, Y_columns = given
         label_features = LabelEmbeddingFactory.create(Y, X, method="pifa", threads=self.threads)
-        chain = Indexer.gen(label_features, threads=self.threads)
-        self.model = XLinearModel.train(X, Y_columns, C=chain, threads=self.threads)
+        chain = Indexer.gen(label_features, threads=self.threads, **self.some("max_leaf_size", "nr_splits"))
+        costs = self.some("Cp", "Cn", "threshold")
+        self.model = XLinearModel.train(X, Y_columns, C=chain, threads=self.threads, **costs)
 
     def save(self, folder: Path) -> None:
         self.model.save(str(folder))
@@ -111,10 +115,11 @@ class Pecos(Method):
         self.model = XLinearModel.load(str(folder), is_predict_only=True)
 
     def predict(self, given: Any) -> Any:
-        return self.model.predict(given, only_topk=K, threads=self.threads)
+        return self.model.predict(given, only_topk=K, threads=self.threads, **self.some(*_PECOS_PREDICTION))
 
     def predict_one(self, given: Any) -> Any:
-        return self.model.predict(given, only_topk=K, threads=1)  # as its README does for single points
+        # On one thread, as its README does for single points.
+        return self.model.predict(given, only_topk=K, threads=1, **self.some(*_PECOS_PREDICTION))
 
     def labels(self, found: Any) -> np.ndarray:
         return best(found)

@@ -1,12 +1,15 @@
 """X1 beside its peers on the same files in the same run: how accurate, how fast, how large.
 
-    python benchmarks/peers.py [bibtex eurlex4k-partial …] [--methods x1-fast,pecos] [--repeat 5] [--resume] [--write]
+    python benchmarks/peers.py [bibtex …] [--tuned] [--methods x1-fast,pecos] [--repeat 5] [--resume] [--write]
 
 Every run is a process of its own (peer_run.py); round after round takes all data sets and methods in turn, so that a
 machine that slows down slows all of them. benchmarks/results/peers.json is written after every run, and the labels
 found go into benchmarks/results/labels for refined.py. --resume keeps what is there and measures only what is missing,
 or whose settings or code changed. --write replaces the table of docs/benchmarks.md and the plots; with --resume
 --repeat 0 it only draws them again.
+
+--tuned measures every method with settings chosen on held-out points of the training part (peer_tune.py), neartag's own
+comparators among them, once each, and keeps all in benchmarks/results/peers-tuned.json.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import peer_data
-from peer_methods import METHODS, installed, settings
+import peer_tune
+from peer_methods import AT_DEFAULTS, METHODS, TUNED, installed, settings
 from peer_settings import DATA, ONCE_ABOVE_LABELS, THREADS
 from peer_table import DISTURBED, medians, table, write_page
+from peer_tuned_table import write_tuned_page
 from plots import draw
 from run import machine
 
@@ -35,7 +41,9 @@ from neartag.core.errors import DataError
 
 HERE = Path(__file__).parent
 LABELS = HERE / "results" / "labels"  # not part of the repository
-PACKAGES = ("neartag", "libpecos", "omikuji", "napkinxc", "scikit-learn", "numpy", "scipy", "numba")
+TUNED_LABELS = LABELS / "tuned"
+PACKAGES = ("neartag", "libpecos", "omikuji", "napkinxc", "libmultilabel", "scikit-learn", "numpy", "scipy", "numba")
+ROUNDS, ROUNDS_TUNED = 5, 1
 
 
 def start(data: str, name: str, threads: int, timeout: float, *options: str, **environment: str) -> dict:
@@ -61,8 +69,11 @@ def wanted(name: str, labels: int, repeat: int, once: list[str]) -> int:
     return min(repeat, 1) if name in once or labels > ONCE_ABOVE_LABELS.get(name, labels) else repeat
 
 
-def plan(data: list[str], names: list[str], repeat: int, once: list[str]) -> list[dict]:
-    """Return a row for every method on every data set, still without runs, or saying why there will be none."""
+def plan(data: list[str], names: list[str], repeat: int, once: list[str], tuned: bool = False) -> list[dict]:
+    """Return a row for every method on every data set, still without runs, or saying why there will be none.
+
+    The settings of a tuned row are those of its search: what that finds comes later.
+    """
     rows = []
     for one in data:
         try:
@@ -72,7 +83,9 @@ def plan(data: list[str], names: list[str], repeat: int, once: list[str]) -> lis
             continue
         for name in names:
             title, kind = METHODS[name]
-            row = {"data": one, "name": name, "method": title, "settings": settings(name, one), "runs": []}
+            given = peer_tune.plan(name, one) if tuned else settings(name, one)
+            title = peer_tune.title(name) if tuned else title
+            row = {"data": one, "name": name, "method": title, "settings": given, "runs": []}
             row.update(code=code() if kind.package == "neartag" else None, wanted=wanted(name, labels, repeat, once))
             if row["settings"] is None:
                 print(f"{one}: {title}: left out: it has no settings for this data set")
@@ -102,13 +115,18 @@ def versions() -> dict[str, str]:
     return found
 
 
-def resume(rows: list[dict], before: dict) -> list[dict]:
-    """Give rows the runs they had with the same settings and code, and keep the rows that are not to run now."""
+def resume(rows: list[dict], before: dict, folder: Path | None = None) -> list[dict]:
+    """Give rows the runs they had with the same settings and code, and keep the rows that are not to run now.
+
+    With a folder, runs whose labels are not in it are measured again; the settings chosen for them stay.
+    """
     had = {(row["data"], row["name"]): row for row in before.get("rows", [])}
     for row in rows:
         old = had.pop((row["data"], row["name"]), None)
         if old and (old["settings"], old["code"]) == (row["settings"], row["code"]):
-            row["runs"] = old["runs"]
+            row.update({key: old[key] for key in ("tuning",) if key in old})
+            if folder is None or has_labels(old, folder):
+                row["runs"] = old["runs"]
     order = list(METHODS)
     together = rows + [{**row, "wanted": 0} for row in had.values()]
     places = list(dict.fromkeys(row["data"] for row in together))
@@ -131,14 +149,42 @@ def labels_file(folder: Path, data: str, name: str, number: int) -> Path:
     return folder / f"{data}.{name}.{number}.npz"
 
 
-def run_rounds(result: dict, repeat: int, timeout: float, file: Path, folder: Path) -> None:
+def has_labels(row: dict, folder: Path) -> bool:
+    """Return whether the labels of all its runs are still there."""
+    return all(
+        labels_file(folder, row["data"], row["name"], number).exists() for number in range(1, len(row["runs"]) + 1)
+    )
+
+
+def run_one(row: dict, threads: int, timeout: float, folder: Path) -> dict:
+    """Return what a row's next run measured, with the settings that were chosen for it where it has a search."""
+    found = labels_file(folder, row["data"], row["name"], len(row["runs"]) + 1)
+    chosen = ["--settings", json.dumps(row["tuning"]["settings"])] if "tuning" in row else []
+    return start(row["data"], row["name"], threads, timeout, "--labels", str(found), *chosen)
+
+
+def tune_row(row: dict, threads: int, timeout: float) -> None:
+    """Put the settings that are best on held-out points into a row, or why there are none."""
+    found = start(row["data"], row["name"], threads, timeout, "--tune")
+    if "failed" in found:
+        row.update(left_out=found["failed"], wanted=0)
+        print(f"{row['data']}: {row['method']}: {found['failed']}", flush=True)
+    else:
+        row.pop("left_out", None)
+        row["tuning"] = found
+        print(f"{row['data']}: {row['method']}: {json.dumps(found['settings'])}", flush=True)
+
+
+def run_rounds(result: dict, repeat: int, timeout: float, file: Path, folder: Path, tuned: bool = False) -> None:
     """Measure round by round until every row has the runs it wants; a row that failed is not tried again."""
     for number in range(1, repeat + 1):
         for row in result["rows"]:
+            if tuned and row["wanted"] and "tuning" not in row:
+                tune_row(row, result["threads"], timeout)
+                save(result, file)
             if len(row["runs"]) >= min(number, row["wanted"]):
                 continue
-            found = labels_file(folder, row["data"], row["name"], len(row["runs"]) + 1)
-            run = start(row["data"], row["name"], result["threads"], timeout, "--labels", str(found))
+            run = run_one(row, result["threads"], timeout, folder)
             if "failed" in run:
                 row.update(left_out=run["failed"], wanted=0)
                 print(f"{row['data']}: {row['method']}: {run['failed']}", flush=True)
@@ -159,39 +205,61 @@ def first_call(threads: int, timeout: float) -> float | None:
     return run.get("start s")
 
 
+def agree(before: Any, now: Any) -> bool:
+    """Return whether what is now is what was; a package may have come since, as no earlier row is of it."""
+    if isinstance(before, dict):
+        return all(now.get(name) == value for name, value in before.items())
+    return before == now
+
+
+def fill_in(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Return the options with those that depend on --tuned."""
+    tuned = arguments.tuned
+    if arguments.methods is None:
+        arguments.methods = ",".join(TUNED if tuned else AT_DEFAULTS)
+    if arguments.repeat is None:
+        arguments.repeat = ROUNDS_TUNED if tuned else ROUNDS
+    arguments.results = arguments.results or HERE / "results" / ("peers-tuned.json" if tuned else "peers.json")
+    arguments.labels = arguments.labels or (TUNED_LABELS if tuned else LABELS)
+    return arguments
+
+
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", nargs="*", default=list(DATA))
-    parser.add_argument("--methods", default=",".join(METHODS), help=f"some of {','.join(METHODS)}")
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--tuned", action="store_true", help="choose each method's settings on held-out points first")
+    parser.add_argument("--methods", help=f"some of {','.join(METHODS)}")
+    parser.add_argument("--repeat", type=int, help=f"rounds; {ROUNDS}, with --tuned {ROUNDS_TUNED}")
     parser.add_argument("--once", action="append", default=[], metavar="METHOD", help="measure this one a single time")
     parser.add_argument("--threads", type=int, default=THREADS)
     parser.add_argument("--timeout", type=float, default=7200, help="seconds after which a run is given up")
     parser.add_argument("--resume", action="store_true", help="go on from what the results file has")
     parser.add_argument("--write", action="store_true", help="replace the table and the plots in docs/")
     parser.add_argument("--no-compile", action="store_true", help="do not measure the compilation of the kernels")
-    parser.add_argument("--results", type=Path, default=HERE / "results" / "peers.json")
-    parser.add_argument("--labels", type=Path, default=LABELS, help="folder for the labels that each run found")
+    parser.add_argument("--results", type=Path, help="peers.json or peers-tuned.json in results/")
+    parser.add_argument("--labels", type=Path, help="folder for the labels that each run found; in results/")
     parser.add_argument("--docs", type=Path, default=HERE.parent / "docs")
-    arguments = parser.parse_args(argv)
+    arguments = fill_in(parser.parse_args(argv))
     names = arguments.methods.split(",")
     if unknown := [name for name in [*names, *arguments.once] if name not in METHODS]:
         parser.error(f"no such method: {', '.join(unknown)}; there are {', '.join(METHODS)}")
     before = json.loads(arguments.results.read_text()) if arguments.resume and arguments.results.exists() else {}
     result = {"machine": machine(), "threads": arguments.threads, "versions": versions()}
     for key in ("machine", "threads", "versions"):
-        if before and before[key] != result[key]:
+        if before and not agree(before[key], result[key]):
             parser.error(f"cannot resume: {key} was {before[key]}, now {result[key]}")
     result["first call s"] = before.get("first call s")
-    planned = plan(arguments.data, names, arguments.repeat, arguments.once) if arguments.repeat else []
-    result["rows"] = resume(planned, before)
-    if arguments.repeat and result["first call s"] is None and not arguments.no_compile:
+    given = arguments.data, names, arguments.repeat, arguments.once, arguments.tuned
+    result["rows"] = resume(plan(*given) if arguments.repeat else [], before, arguments.labels)
+    if arguments.repeat and result["first call s"] is None and not (arguments.no_compile or arguments.tuned):
         result["first call s"] = first_call(arguments.threads, arguments.timeout)
     arguments.labels.mkdir(parents=True, exist_ok=True)
-    run_rounds(result, arguments.repeat, arguments.timeout, arguments.results, arguments.labels)
+    run_rounds(result, arguments.repeat, arguments.timeout, arguments.results, arguments.labels, arguments.tuned)
     save(result, arguments.results)
     print(table(result["rows"]))
-    if arguments.write:
+    if arguments.write and arguments.tuned:
+        write_tuned_page(result, arguments.docs / "benchmarks.md")
+    elif arguments.write:
         write_page(result, arguments.docs / "benchmarks.md")
         if find_spec("matplotlib"):
             draw(result["rows"], arguments.docs)

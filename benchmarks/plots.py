@@ -33,7 +33,10 @@ COLOURS = {
     "plt": "#cc79a7",
     "one-vs-rest": "#7f4f24",
     "knn": "#666666",
+    "libmultilabel": "#e69f00",
+    "libmultilabel-tree": "#b8860b",
 }
+OTHERS = "#a0a0a0"
 
 
 def panel(rows: list[dict], key: str, cost: str) -> Panel:
@@ -44,7 +47,7 @@ def panel(rows: list[dict], key: str, cost: str) -> Panel:
             # kNN has nothing to train, and its milliseconds would push all others into a corner: it is a line there.
             None if key == TRAINING and row["name"] == "knn" else row["median"][key],
             row["median"]["P@1"],
-            COLOURS[row["name"]],
+            COLOURS.get(row["name"], OTHERS),
             row["name"].startswith("x1"),
         )
         for row in rows

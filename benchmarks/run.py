@@ -16,13 +16,13 @@ import time
 from pathlib import Path
 
 import pages
+from votes import vote_preset
 
 from neartag.cli.references import plain_knn, plain_ridge
 from neartag.core.errors import DataError
 from neartag.core.threads import available_cores
 from neartag.data import debian, registry
 from neartag.encoders.tfidf import TfidfFeatures
-from neartag.experiments.methods import vote_preset
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 

@@ -22,7 +22,10 @@ UNUSED = pytest.StashKey[list[str]]()
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the slow tests, and let them begin first, so that no process is left with one when the others have ended."""
+    """Mark the slow tests, and let files with some begin first, so that no process is left with one at the end.
+
+    A file's tests stay together: in another process, or after others, what they share would be made again.
+    """
     lines = set(SLOW.read_text().split())
     used = set()
     for item in items:
@@ -32,7 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("slow")
             used |= names & lines
     config.stash[UNUSED] = _lines_without_a_test(config, lines - used, {item.nodeid.split("::")[0] for item in items})
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    first = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in first)
 
 
 def _lines_without_a_test(config: pytest.Config, unused: set[str], collected: set[str]) -> list[str]:

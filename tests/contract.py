@@ -4,7 +4,8 @@
         def make_model(self, **changes):
             return ThisClassifier(**{"random_state": 0, **changes})
 
-The settings that make_model gives must suit a few hundred points; everything else is checked here.
+The settings that make_model gives must suit a few hundred points; everything else is checked here. A class for other
+settings of the same classifier inherits VariantContract.
 """
 
 from __future__ import annotations
@@ -559,3 +560,14 @@ class ClassifierContract:
         assert_well_formed(labels, scores, 80, K, 30_000)
         wanted, _ = self.fitted().predict_topk(data.X_new, K)
         assert np.array_equal(labels, np.where(wanted >= 0, wanted * 1000, -1))
+
+
+class VariantContract(ClassifierContract):
+    """For other settings of a classifier whose contract is tested elsewhere.
+
+    Labels are brought into one form before any setting is looked at, so here one form of them is enough.
+    """
+
+    @pytest.mark.parametrize("form", ["explicit zeros"])
+    def test_labels_of_any_form_give_the_same_predictions(self, form):
+        super().test_labels_of_any_form_give_the_same_predictions(form)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,36 +10,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
-from neartag.data import Dataset, debian, read, registry, write
+from neartag.data import Dataset, debian, read, registry
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.metrics import evaluate, paired_bootstrap
 from neartag.search import inverted_index as feature_vote
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture
-def module(monkeypatch):
-    """Return a function that imports a file of the benchmarks by its name."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module
-
-
-@pytest.fixture
-def toy(tmp_path, monkeypatch) -> Path:
-    """Return a folder with a page to write to, where a data set `toy` of three separate topics is to be found."""
-    generator = np.random.default_rng(0)
-    for part, points in (("train", 150), ("test", 30)):
-        topic = np.arange(points) % 3
-        X = generator.random((points, 12)) * (np.arange(12) // 4 == topic[:, None])
-        Y = np.arange(6) // 2 == topic[:, None]
-        folder = tmp_path / "data" / "toy"
-        folder.mkdir(parents=True, exist_ok=True)
-        write(Dataset(csr_matrix(X, dtype=np.float32), csr_matrix(Y, dtype=np.float32)), folder / f"{part}.txt")
-    monkeypatch.setenv("NEARTAG_DATA", str(tmp_path / "data"))
-    marks = "<!-- peers begin -->\nold\n<!-- peers end -->\n<!-- refined begin -->\nold\n<!-- refined end -->\n"
-    (tmp_path / "benchmarks.md").write_text(f"before\n{marks}after\n")
-    return tmp_path
 
 
 def row(name="knn", method="cosine kNN", data="toy", **changes):
@@ -254,11 +226,12 @@ def test_refined_holds_each_figure_against_the_best_peer(toy, module):
     assert without["figures"]["P@1"]["low"] > 0
     assert refined.counts([without])["P@1 significantly below"] == []
     result = {"method": "X1 refined", "machine": "m", "threads": 2, "versions": {"neartag": "1"}, "counts": found}
+    result["tuned"] = False
     lines = refined.section({**result, "sets": [told, {"data": "other", "left_out": "reason"}]}).splitlines()
     assert lines[2].startswith("| toy | X1 refined | 66.67 |")
     assert lines[3].startswith("|  | best peer | 100.00 plt |")
     assert lines[4].startswith("|  | difference | -33.33 (-")
-    assert "- P@1 significantly below: toy." in lines
+    assert "- Significantly below the best peer: toy P@1 (plt), toy PSP@1 (plt)." in lines
     assert "- other left out: reason." in lines
     assert "left_out" in refined.measured(rows[1:], "toy", "x1-refined", toy)
 
@@ -345,7 +318,7 @@ def test_pages_keep_what_stands_around_the_marks(tmp_path, module, monkeypatch):
     assert pages.kept("some") == {"a": 1}
 
 
-@pytest.mark.parametrize("name", ["x1", "peers", "refined", "study", "ladder", "size"])
+@pytest.mark.parametrize("name", ["x1", "peers", "refined", "peers-tuned", "refined-tuned", "study", "ladder", "size"])
 def test_every_benchmark_has_its_place_on_the_page(name, module):
     text = module("pages").BENCHMARKS.read_text()
     assert text.count(f"<!-- {name} begin -->") == text.count(f"<!-- {name} end -->") == 1

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
+from contract import (
+    ClassifierContract,
+    VariantContract,
+    assert_refused_when_damaged,
+    assert_the_same_when_loaded,
+    problem,
+)
 from neartag.comparators.cplst.classifier import (
     CPLSTClassifier,
     centred_products,
@@ -24,7 +30,7 @@ class TestContract(ClassifierContract):
         return CPLSTClassifier(**{"n_jobs": 1, **changes})
 
 
-class TestContractWithFewDirections(ClassifierContract):
+class TestContractWithFewDirections(VariantContract):
     def make_model(self, **changes):
         return CPLSTClassifier(**{"dim": 8, "l2": 100.0, "bias": 0.0, "row_scale": "raw", "n_jobs": 1, **changes})
 

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
+from contract import (
+    ClassifierContract,
+    VariantContract,
+    assert_refused_when_damaged,
+    assert_the_same_when_loaded,
+    problem,
+)
 from kernel_helpers import UNTOUCHED, frozen, quick, ranges, seeds
 from neartag.comparators.cs import decoding_kernels as kernels
 from neartag.comparators.cs.classifier import CompressedSensingClassifier, projection_count, random_projections
@@ -27,7 +33,7 @@ class TestContract(ClassifierContract):
         return CompressedSensingClassifier(**{"decoder": "omp", "sparsity": 10, "n_jobs": 1, **changes})
 
 
-class TestContractByCoSaMP(ClassifierContract):
+class TestContractByCoSaMP(VariantContract):
     def make_model(self, **changes):
         options = {"decoder": "cosamp", "sparsity": 6, "dim": 60, "l2": 100.0, "row_scale": "raw", "n_jobs": 1}
         return CompressedSensingClassifier(**{**options, **changes})

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from contract import ClassifierContract, problem
+from contract import ClassifierContract, VariantContract, problem
 from kernel_helpers import frozen, parts, quick, random_csr, random_labels, seeds
 from neartag import store
 from neartag.comparators.fastxml import logistic_kernels, ndcg_kernels
@@ -28,13 +28,13 @@ SMALL = {"trees": 12, "row_scale": "raw", "random_state": 0, "n_jobs": 1}
 
 class TestContract(ClassifierContract):
     def make_model(self, **changes):
-        return FastXMLClassifier(**{**SMALL, **changes})
+        return FastXMLClassifier(**{**SMALL, "trees": 6, **changes})
 
 
-class TestContractOfSeveralRounds(ClassifierContract):
+class TestContractOfSeveralRounds(VariantContract):
     def make_model(self, **changes):
         options = {"max_iter": 3, "max_leaf": 5, "row_scale": "unit", "log_loss_coefficient": 5.0, "bias": 0.5}
-        return FastXMLClassifier(**{**SMALL, **options, **changes})
+        return FastXMLClassifier(**{**SMALL, "trees": 6, **options, **changes})
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contract import ClassifierContract, problem
+from contract import ClassifierContract, VariantContract, problem
 from neartag.comparators.knn.classifier import KNNClassifier
 
 
@@ -14,7 +14,7 @@ class TestContract(ClassifierContract):
         return KNNClassifier(**{"neighbours": 30, "n_jobs": 1, **changes})
 
 
-class TestContractByDistance(ClassifierContract):
+class TestContractByDistance(VariantContract):
     def make_model(self, **changes):
         options = {"neighbours": 30, "metric": "euclidean", "vote_weight": "similarity", "n_jobs": 1}
         return KNNClassifier(**{**options, **changes})

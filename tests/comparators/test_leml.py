@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, problem
+from contract import ClassifierContract, VariantContract, problem
 from neartag import store
 from neartag.comparators.leml.alternation import factorise
 from neartag.comparators.leml.classifier import LEMLClassifier
@@ -47,7 +47,7 @@ class ByGradients(LEMLClassifier):
     max_spectral_side = 0
 
 
-class TestContractByGradients(ClassifierContract):
+class TestContractByGradients(VariantContract):
     """The same where X is too large to be decomposed."""
 
     def make_model(self, **changes):

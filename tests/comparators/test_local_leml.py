@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, problem
+from contract import ClassifierContract, VariantContract, problem
 from neartag import store
 from neartag.comparators.leml.alternation import factorise
 from neartag.comparators.leml.classifier import LEMLClassifier
@@ -35,7 +35,7 @@ class TestContract(ClassifierContract):
         return LocalLEMLClassifier(**{**options, **changes})
 
 
-class TestContractWithoutClusters(ClassifierContract):
+class TestContractWithoutClusters(VariantContract):
     """The defaults: one cluster for small data sets, and a constant feature."""
 
     def make_model(self, **changes):
@@ -56,7 +56,7 @@ class TestContractWithoutClusters(ClassifierContract):
 def test_the_clusters_are_those_of_x1(settings, own):
     data = problem()
     x1 = X1Classifier(**settings, random_state=5, embedding_dim=5, svp_max_iter=1, svp_neighbours=5, feature_share=0.0)
-    x1 = x1.set_params(vote_neighbours=5, n_jobs=1).fit(data.X, data.Y).model_
+    x1 = x1.set_params(vote_neighbours=5, n_jobs=1, refine=False).fit(data.X, data.Y).model_
     model = LocalLEMLClassifier(**settings, **own, random_state=5, max_iter=1, n_jobs=1).fit(data.X, data.Y).model_
     assert len(model.learners) == len(x1.learners)
     full = resolve_partition(240, 0, {**model.settings, **{"n_learners": "auto", "n_clusters": "auto", **settings}})

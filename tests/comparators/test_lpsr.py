@@ -9,7 +9,13 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
+from contract import (
+    ClassifierContract,
+    VariantContract,
+    assert_refused_when_damaged,
+    assert_the_same_when_loaded,
+    problem,
+)
 from neartag.comparators.lpsr import kernels, parts
 from neartag.comparators.lpsr.classifier import LPSRClassifier
 from neartag.comparators.lpsr.label_assignment import (
@@ -43,7 +49,7 @@ class TestContract(ClassifierContract):
         return made(**changes)
 
 
-class TestContractLinear(ClassifierContract):
+class TestContractLinear(VariantContract):
     def make_model(self, **changes):
         return made(**{"scorer": "one_vs_all", "n_probe": 2, "weighted_rounds": 1, **changes})
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
+from contract import (
+    ClassifierContract,
+    VariantContract,
+    assert_refused_when_damaged,
+    assert_the_same_when_loaded,
+    problem,
+)
 from neartag.comparators.ml_cssp.classifier import MLCSSPClassifier, draw, leverages, lift_from
 from neartag.comparators.shared.base import Shape
 from neartag.comparators.shared.scores import to_unit_interval
@@ -18,7 +24,7 @@ class TestContract(ClassifierContract):
         return MLCSSPClassifier(**{"n_jobs": 1, **changes})
 
 
-class TestContractWithFewColumns(ClassifierContract):
+class TestContractWithFewColumns(VariantContract):
     def make_model(self, **changes):
         options = {"columns": 0.6, "l2": 100.0, "bias": 0.0, "row_scale": "raw", "n_jobs": 1}
         return MLCSSPClassifier(**{**options, **changes})

@@ -8,7 +8,13 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
-from contract import ClassifierContract, assert_refused_when_damaged, assert_the_same_when_loaded, problem
+from contract import (
+    ClassifierContract,
+    VariantContract,
+    assert_refused_when_damaged,
+    assert_the_same_when_loaded,
+    problem,
+)
 from neartag.comparators.one_vs_all.classifier import OneVsAllClassifier
 from neartag.comparators.one_vs_all.machines import fit_machines
 from neartag.core.errors import ParameterError
@@ -25,7 +31,7 @@ class TestContract(ClassifierContract):
         return made(**changes)
 
 
-class TestContractRaw(ClassifierContract):
+class TestContractRaw(VariantContract):
     def make_model(self, **changes):
         return made(**{"row_scale": "raw", "bias": 0.0, "C": 0.1, "keep_above": 0.0, **changes})
 

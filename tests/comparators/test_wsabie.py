@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from contract import ClassifierContract, problem
+from contract import ClassifierContract, VariantContract, problem
 from kernel_helpers import random_csr
 from neartag import store
 from neartag.comparators.shared.base import Shape
@@ -32,12 +32,12 @@ class TestContract(ClassifierContract):
         return WSABIEClassifier(**{**SMALL, **changes})
 
 
-class TestContractByDotProduct(ClassifierContract):
+class TestContractByDotProduct(VariantContract):
     def make_model(self, **changes):
         return WSABIEClassifier(**{**SMALL, "ranking": "dot", "steps": "plain", "learning_rate": 0.02, **changes})
 
 
-class TestContractOfRawRowsWithABias(ClassifierContract):
+class TestContractOfRawRowsWithABias(VariantContract):
     def make_model(self, **changes):
         options = {"row_scale": "raw", "bias": 1.0, "vote_weight": "uniform", "max_draws": 5, "max_norm": 1.0}
         return WSABIEClassifier(**{**SMALL, **options, **changes})

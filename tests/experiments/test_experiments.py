@@ -582,7 +582,8 @@ def test_a_large_set_in_the_repositorys_format_is_measured(alone):
     assert "4 of the paper's five large sets cannot be had here: Wiki10, DeliciousLarge, Amazon, Ads1M" in page
 
 
-def test_quick_tables_on_the_embedded_corpus_alone(alone):
+def test_quick_tables_on_the_embedded_corpus_alone(alone, monkeypatch):
+    monkeypatch.setattr(datasets, "QUICK_TRAIN", 1000)  # no option of the command
     arguments = ["reproduce", "--quick", "--methods", "x1,knn", "--data", "debian", "--out", alone, "-q"]
     succeed(*arguments, "--only", "table4", "--seeds", 1)  # a run trains ten learners
     succeed(*arguments, "--only", "table3", "--seeds", 1)

@@ -184,6 +184,24 @@ def test_the_report_of_the_ladder_adds_up():
     assert len(plot.rows) == len(ladder.CHANGES)
 
 
+@pytest.mark.parametrize("change", ladder.OF_THE_VOTE)
+def test_a_change_of_the_vote_needs_no_training_of_its_own(parts, monkeypatch, change):
+    monkeypatch.setattr(methods, "paper_settings", lambda data, **_: {**SMALL, **CHOSEN})
+    monkeypatch.setattr(ladder.datasets, "split", lambda *_: parts)
+    ladder._embed_strictly.cache_clear()
+    plan = Plan(data=("bibtex",), seeds=1, jobs=1)
+    (cell,) = [
+        cell
+        for cell in ladder.EXPERIMENT.cells(plan)
+        if (cell.option("change"), cell.option("rung")) == (change, ladder.ALONE)
+    ]
+    found = ladder.EXPERIMENT.run(cell, Work(1))
+    whole = methods.measure("x1", ladder.EXPERIMENT.settings(cell), parts, cell.seed, Work(1))
+    for name in (*methods.PRECISIONS, "bands"):
+        assert found[name] == whole[name]
+    ladder._embed_strictly.cache_clear()
+
+
 # ---- μ
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,9 @@ KINDS = {
 matrices = arrays(np.float32, (7, 3), elements=st.floats(-(2.0**99), 2.0**99, width=32))
 
 
+@cache
 def fitted(**changes):
+    """Return a model of the problem, made once: tests must not change it."""
     data = problem()
     return X1Classifier(**{**SMALL, "feature_share": 0.2, **changes}).fit(data.X, data.Y).model_
 

@@ -104,6 +104,31 @@ class TestResume:
             run(data, path)
         assert path.read_bytes() == content
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            {},
+            {"key": "k"},
+            {"key": "k", "trial": 7},
+            {"key": "k", "trial": {}},
+            {"key": "k", "trial": {"settings": {}, "points": 1, "more": 2}},
+            {"key": ["k"], "trial": {"settings": {}, "points": 1}},
+            {"key": "k", "trial": {"settings": 7, "points": 1}},
+            {"key": "k", "trial": {"settings": {}, "points": "many"}},
+            {"key": "k", "trial": {"settings": {}, "points": 1, "metrics": {"P@1": None}}},
+            {"key": "k", "trial": {"settings": {}, "points": 1, "metrics": []}},
+            {"key": "k", "trial": {"settings": {}, "points": 1, "total_seconds": "long"}},
+        ],
+    )
+    def test_a_damaged_line_is_refused(self, tmp_path, line):
+        path = tmp_path / "state"
+        TrialLog(path, "x").add("key", Trial({"a": 1}, 10, {"P@1": 50.0}))
+        path.write_bytes(path.read_bytes() + json.dumps(line).encode() + b"\n")
+        before = path.read_bytes()
+        with pytest.raises(ParameterError, match="is no progress of a search: delete it, or name another file"):
+            TrialLog(path, "x")
+        assert path.read_bytes() == before
+
     def test_what_cannot_be_written(self, data, tmp_path):
         with pytest.raises(Exception, match="progress of the search cannot be written"):
             run(data, tmp_path / "nowhere" / "state")
@@ -120,7 +145,8 @@ class TestResume:
 def test_a_killed_command_goes_on(data, tmp_path):
     formats.write(data, tmp_path / "train.txt")
     out, progress = tmp_path / "mine.json", tmp_path / "mine.json.progress"
-    few = ["--fix", "embedding_dim=10", "--try", "refine_cost=0.3,0.5,1,2", "--try", "vote_neighbours=20,40"]
+    fixed = [f"--fix={each}" for each in ("embedding_dim=10", "n_clusters=1", "svp_neighbours=20", "l2=1")]
+    few = [*fixed, "--try", "refine_cost=0.3,0.5,1,2", "--try", "vote_neighbours=20,40"]
     command = ["tune", str(tmp_path / "train.txt"), *few, "--n-jobs", "1", "--out", str(out)]
     process = subprocess.Popen(
         [sys.executable, "-m", "neartag", *command],

@@ -393,7 +393,8 @@ class TestFile:
 
 
 class TestCommand:
-    SMALL = ("--fix", "n-clusters=1", "--fix", "embedding_dim=10", "--fix", "svp_neighbours=20", "--n-jobs", 1)
+    SMALL = tuple(f"--fix={each}" for each in ("n-clusters=1", "embedding_dim=10", "svp_neighbours=20", "refine=false"))
+    SMALL += ("--n-jobs", 1)
 
     def test_shows_what_was_tried_and_writes_a_preset(self, folder, data, tmp_path):
         out = tmp_path / "mine.json"
@@ -412,9 +413,8 @@ class TestCommand:
         set_to = {name: value for name, value in written["settings"].items() if value != "auto"}
         assert len(set_to) > 3
         assert {name: settings[name] for name in set_to} == set_to
-        expected = tune.tune(
-            data.X, data.Y, fixed={"n_clusters": 1, "embedding_dim": 10, "svp_neighbours": 20}, tried={"l2": [1.0, 3.0]}
-        )
+        fixed = {"n_clusters": 1, "embedding_dim": 10, "svp_neighbours": 20, "refine": False}
+        expected = tune.tune(data.X, data.Y, fixed=fixed, tried={"l2": [1.0, 3.0]})
         assert written["settings"] == expected.settings
         assert written["about"]["tried"] == len(expected.trials)
         assert "features" not in written

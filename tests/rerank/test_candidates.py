@@ -17,6 +17,7 @@ from neartag.rerank import candidates as module
 from neartag.rerank import hard_negatives as negatives_module
 from neartag.rerank.candidates import (
     CANDIDATES_PER_LABEL,
+    MAX_CANDIDATES,
     MIN_CANDIDATES,
     Candidates,
     best_candidates,
@@ -344,6 +345,7 @@ def test_rows_times_labels_beyond_32_bits():
     [
         (10, 1000, 1, MIN_CANDIDATES),
         (10, 1000, 5, 5 * CANDIDATES_PER_LABEL),
+        (10, 1000, 50, MAX_CANDIDATES),
         (10, 7, 5, 7),
         (10, 1000, 0, MIN_CANDIDATES),
         (0, 9, 0, 9),

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contract import EXEMPT, NEW_TAGS, ClassifierContract, assert_well_formed, problem
+from contract import EXEMPT, NEW_TAGS, ClassifierContract, VariantContract, assert_well_formed, problem
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import Parameter
 from neartag.data import synthetic
@@ -41,7 +41,7 @@ class TestContract(ClassifierContract):
         return small_model(**changes)
 
 
-class TestContractOfThePaper(ClassifierContract):
+class TestContractOfThePaper(VariantContract):
     """One cluster, one learner, a plain vote, nothing added."""
 
     def make_model(self, **changes):
@@ -49,7 +49,7 @@ class TestContractOfThePaper(ClassifierContract):
         return small_model(**{**paper, **changes})
 
 
-class TestContractWithEveryOption(ClassifierContract):
+class TestContractWithEveryOption(VariantContract):
     def make_model(self, **changes):
         options = {
             "n_learners": 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -24,6 +26,7 @@ def held():
         yield
 
 
+@cache
 def text_rows(n=400, d=150, seed=0):
     """Return unit rows like those of texts, (n, d) CSR.
 
@@ -231,13 +234,18 @@ def distances(X, centroids):
     return ((dense[0][:, None, :] - dense[1].T[None]) ** 2).sum(axis=2)  # (n, C)
 
 
+@cache
+def eight_parts():
+    return partition(text_rows(seed=1), 8, seed=1)
+
+
 @pytest.mark.parametrize("probes", [1, 3, 8, 20])
 @pytest.mark.parametrize("thin_rows", [False, True])
 @pytest.mark.parametrize("thin_centroids", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_route_is_the_nearest_centroid(probes, thin_rows, thin_centroids, threads):
-    X, X_new = text_rows(seed=1), text_rows(n=150, seed=2)
-    centroids = partition(X, 8, seed=1).centroids
+    X_new = text_rows(n=150, seed=2)
+    centroids = eight_parts().centroids
     # Noise, so that no two centroids are equally far from a point.
     centroids = centroids + 0.02 * np.random.default_rng(0).random(centroids.shape).astype(np.float32)
     if thin_centroids:

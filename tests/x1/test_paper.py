@@ -49,10 +49,10 @@ def objectives(G, Omega, every):
     return [float((np.where(Omega, G - M, 0) ** 2).sum()) for M in every]
 
 
-def smallest_gap(G, Omega, dim, step, every):
+def smallest_gap(G, Omega, dim, step, steps):
     """Return the smallest gap between the last eigenvalue kept and the first one dropped, as a share of the largest."""
     gaps = []
-    for M in [np.zeros_like(G), *every[:-1]]:
+    for M in [np.zeros_like(G), *textbook_steps(G, Omega, dim, step, steps - 1)]:
         values = np.linalg.eigvalsh(M + step * np.where(Omega, G - M, 0))  # rising
         gaps.append((values[-dim] - values[-dim - 1]) / values[-1])
     return min(gaps)
@@ -64,9 +64,17 @@ def dense_graph(graph):
     return G, G > 0
 
 
+@cache
+def textbook_end(n, dim, neighbours, similarity, step, seed):
+    """Return M (n, n) after 15 steps of the paper's SVP, and the objective after each step."""
+    G, Omega = dense_graph(neighbour_graph(labelled(n, seed).Y, neighbours, similarity=similarity))
+    every = textbook_steps(G, Omega, dim, step, steps=15)
+    return every[-1], objectives(G, Omega, every)
+
+
 # n, dim, neighbours, similarity; all of them large enough for the block path
 RESIDUAL = 1e-6  # of an eigenvector, relative to the eigenvalues
-PROBLEMS = [(300, 8, 20, "cosine"), (300, 15, 30, "inner"), (300, 20, 100, "cosine"), (200, 12, 15, "inner")]
+PROBLEMS = [(200, 8, 20, "cosine"), (200, 15, 30, "inner"), (300, 20, 100, "cosine"), (200, 12, 15, "inner")]
 
 
 @pytest.mark.parametrize(("n", "dim", "neighbours", "similarity"), PROBLEMS)
@@ -75,19 +83,18 @@ PROBLEMS = [(300, 8, 20, "cosine"), (300, 15, 30, "inner"), (300, 20, 100, "cosi
 def test_svp_is_the_textbook_iteration(n, dim, neighbours, similarity, step, seed):
     assert n > DENSE_POINTS_PER_DIM * dim, "the block path is taken"
     graph = neighbour_graph(labelled(n, seed).Y, neighbours, similarity=similarity)
-    G, Omega = dense_graph(graph)
-    every = textbook_steps(G, Omega, dim, step, steps=15)
-    M = every[-1]
+    M, history = textbook_end(n, dim, neighbours, similarity, step, seed)
     found = svp(graph, dim, step=step, max_iter=15, tol=0, sweeps=200, sweep_tol=RESIDUAL)
     Z = found.points.astype(np.float64)
+    error = np.linalg.norm(Z @ Z.T - M) / np.linalg.norm(M)
     # The sweeps end at that residual, which is as small as float32 lets it be. By Davis and Kahan the vectors are then
     # within residual / gap of the exact ones, the gap being that between the eigenvalues kept and dropped. Where it is
     # so small that this exceeds 1e-4, as in one of these problems, M is not determined better than that.
-    allowed = max(1e-4, RESIDUAL / smallest_gap(G, Omega, dim, step, every))
-    assert allowed < 1.1e-4 or (dim, seed) == (20, 1), "all others determine M"
-    assert np.linalg.norm(Z @ Z.T - M) / np.linalg.norm(M) < allowed
+    if error >= 1e-4:
+        assert (dim, seed) == (20, 1), "all others determine M"
+        assert error < RESIDUAL / smallest_gap(*dense_graph(graph), dim, step, steps=15)
     # A turn at the cut hardly changes the objective.
-    np.testing.assert_allclose(found.objective, objectives(G, Omega, every), rtol=1e-4)
+    np.testing.assert_allclose(found.objective, history, rtol=1e-4)
 
 
 @pytest.mark.parametrize("n", [30, 60, 90])
@@ -109,8 +116,7 @@ def test_svp_of_small_clusters_is_the_textbook_iteration(n, step):
 def test_svp_at_the_default_tolerance_ends_within_one_percent(n, dim, neighbours, similarity, seed):
     graph = neighbour_graph(labelled(n, seed).Y, neighbours, similarity=similarity)
     found = svp(graph, dim)
-    G, Omega = dense_graph(graph)
-    history = objectives(G, Omega, textbook_steps(G, Omega, dim, 1.0, steps=15))
+    _, history = textbook_end(n, dim, neighbours, similarity, 1.0, seed)
     start = float((graph.data.astype(np.float64) ** 2).sum())
     changes = np.abs(np.diff([start, *history])) / [start, *history[:-1]]
     stopped = np.flatnonzero(changes <= 1e-3)

@@ -61,8 +61,8 @@ class Dimensions(Experiment):
         if not rows:
             return []
         note = (
-            "The paper gave all embedding methods 0.8 L dimensions. In the other tables each has the dimension that did "
-            "best on held-out training points (`auto` is 0.8 L, at most 500), to its favour. This table shows what "
+            "The paper gave all embedding methods 0.8 L dimensions. In the other tables each has the dimension that "
+            "did best on held-out training points (`auto` is 0.8 L, at most 500), to its favour. This table shows what "
             "0.8 L changes."
         )
         return [Table("", ["data set", "method", "dimension", *methods.PRECISIONS, "training, CPU s"], rows, note)]

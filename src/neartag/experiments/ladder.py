@@ -8,24 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache, partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from scipy.stats import t as student
 
-from neartag.experiments import datasets, methods, table3
+from neartag.core.threads import resolve_jobs
+from neartag.experiments import datasets, methods, table3, trials
+from neartag.experiments.datasets import Parts
 from neartag.experiments.learners import small_sets
 from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.readings import prepare
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table, Text
 from neartag.experiments.results import Results, summarise
 from neartag.experiments.runner import Experiment, Work
 from neartag.methods import presets
+from neartag.search.inverted_index import FeatureIndex
+from neartag.x1.model import X1Model
 from neartag.x1.parameters import DEFAULTS
 from neartag.x1.presets import VOTE_PRESETS
+from neartag.x1.resolve import DataFacts, resolve
+from neartag.x1.settings import X1Settings
 
 SPLITS = 10
 CONFIDENCE = 0.95
 ALONE, ADDED = "alone", "added"
 REFINE = "refine"
+OF_THE_VOTE = ("distance", "weights", "features")  # changes that leave the embeddings as they are
 
 
 class Change(NamedTuple):
@@ -126,7 +136,10 @@ class Ladder(Experiment):
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size, and how many points the split has."""
         parts = datasets.split(cell.data, cell.seed, cell.quick)
-        measured = methods.measure(cell.method, self.settings(cell), parts, cell.seed, work)
+        if cell.option("rung") == ALONE and cell.option("change") in OF_THE_VOTE:
+            measured = measure_vote(cell, self.settings(cell), parts, resolve_jobs(work.jobs))
+        else:
+            measured = methods.measure(cell.method, self.settings(cell), parts, cell.seed, work)
         return {**measured, "train_points": parts.X.shape[0], "test_points": parts.X_test.shape[0]}
 
     def report(self, results: Results) -> list[Block]:
@@ -140,6 +153,27 @@ class Ladder(Experiment):
             words = [f"{change.title}. {change.words}" for change in CHANGES.values()]
             blocks.insert(0, Text(words, "The changes, in their order", as_list=True))
         return blocks
+
+
+def measure_vote(cell: Cell, settings: dict[str, Any], parts: Parts, threads: int) -> dict[str, Any]:
+    """Return what a change of the vote gives: the embedding is X1 (paper)'s, learned once for all of them."""
+    unit = prepare(parts, "unit")
+    given = X1Settings.from_parameters({**settings, "random_state": cell.seed})
+    resolved = resolve(given, DataFacts.of(unit.X, unit.Y.shape[1]))
+    learner = trials.regress(_embed_strictly(cell.data, cell.seed, cell.quick, threads), resolved, threads)
+    index = FeatureIndex.from_rows(unit.X) if float(resolved.vote.feature_share) > 0 else None
+    model = X1Model(resolved, int(unit.X.shape[1]), unit.Y, [learner], index)
+    return methods.assess(
+        SimpleNamespace(model_=model, predict_topk=partial(model.predict_topk, n_jobs=threads)), parts
+    )
+
+
+@lru_cache(maxsize=1)  # rungs of one split follow each other
+def _embed_strictly(data: str, seed: int, quick: bool, threads: int) -> trials.Embedded:
+    parts = prepare(datasets.split(data, seed, quick), "unit")
+    given = {**methods.paper_settings(data, quick=quick), "random_state": seed}
+    settings = resolve(X1Settings.from_parameters(given), DataFacts.of(parts.X, parts.Y.shape[1]))
+    return trials.embed_labels(parts.X, parts.Y, settings, threads)
 
 
 def own_votes(data: str) -> dict[str, Any]:

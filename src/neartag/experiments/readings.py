@@ -28,7 +28,7 @@ SPLITS = 3
 HELD_OUT_SHARE = 0.2
 NEIGHBOURS = (50, 100, 200, 400)  # n̄
 VOTERS = (5, 10, 20, 40, 80)  # k
-PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 3.0)  # λ
+PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 3.0, 10.0, 30.0)  # λ
 # On samples.
 QUICK_NEIGHBOURS, QUICK_VOTERS, QUICK_PENALTIES = (50,), (10, 20), (1.0,)
 

@@ -24,6 +24,8 @@ from neartag.rerank.ranker_kernels import SEARCH_START, SEARCH_STEP
 TOLERANCE, MAX_ROUNDS = 0.3, 10
 # A table scores all labels: that pays where they are no more than so many for each candidate.
 LABELS_PER_CANDIDATE = 8
+# Row numbers that are put into place at once.
+BLOCK_ENTRIES = 1_000_000
 
 
 @dataclass
@@ -158,7 +160,13 @@ def _problems(Y: csr_matrix, hard_negatives: csr_matrix) -> tuple[np.ndarray, np
     return pointer, points, positives
 
 
-def _fill(points: np.ndarray, starts: np.ndarray, lists: csr_matrix) -> None:
-    """Write each list's row numbers into `points` from its start on."""
-    lengths = np.diff(lists.indptr)
-    points[np.arange(lists.indptr[-1]) + np.repeat(starts - lists.indptr[:-1], lengths)] = lists.indices
+def _fill(points: np.ndarray, starts: np.ndarray, lists: csr_matrix, *, block_entries: int = BLOCK_ENTRIES) -> None:
+    """Write each list's row numbers into `points` from its start on; block by block, which bounds the memory."""
+    shifts, pointer = starts - lists.indptr[:-1], lists.indptr
+    first = 0
+    while first < len(shifts):
+        last = max(first + 1, int(np.searchsorted(pointer, pointer[first] + block_entries, side="right")) - 1)
+        own = slice(int(pointer[first]), int(pointer[last]))
+        places = np.repeat(shifts[first:last], np.diff(pointer[first : last + 1]))
+        points[np.arange(own.start, own.stop) + places] = lists.indices[own]
+        first = last

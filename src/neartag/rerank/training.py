@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from neartag.linalg.rows import Rows, csr_arrays
 from neartag.rerank.candidates import Candidates, candidates_per_source, generate
 from neartag.rerank.fusion import Fusion, fixed_subsample
-from neartag.rerank.hard_negatives import CachedNeighbours, NeighbourSearch, find_hard_negatives
+from neartag.rerank.hard_negatives import BLOCK_ROWS, CachedNeighbours, NeighbourSearch, find_hard_negatives
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.rerank.rankers import Rankers, fit_rankers
 from neartag.rerank.reranker import Reranker
@@ -30,6 +30,9 @@ MIN_RECALL = 0.97
 N_REPORTED_STEPS = 4
 # Candidates that a fusion is fitted to at most.
 MAX_FUSION_CANDIDATES = 250_000
+# Bytes at the peak of training, for each entry of the rows, for each candidate that a training point may have, and for
+# each of those at work. A test holds them against what is asked for.
+BYTES_PER_ENTRY, BYTES_PER_CANDIDATE, BYTES_AT_WORK = 40, 45, 40
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
 # the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
@@ -56,6 +59,10 @@ class RerankOptions:
     min_weight: float = 0.0  # smaller weights of rankers are dropped
     seed: int = 0
     min_recall: float = MIN_RECALL  # of the right candidates, for `nearby_voters` to be taken
+
+    def candidates_for(self, Y: csr_matrix) -> int:
+        """Return how many candidates each source brings, for labels like these."""
+        return candidates_per_source(Y) if self.size is None else int(min(self.size, Y.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,15 @@ class HeldOutCandidates:
         return self.labels, out
 
 
+def bytes_needed(X: Rows, Y: csr_matrix, options: RerankOptions) -> int:
+    """Return about how many bytes `fit_reranker` needs at its peak, beyond the rows themselves.
+
+    These are rows without those held out, an index of the rows, hard negatives from two sources, and weights.
+    """
+    entries, each, n = int(X.nnz if sparse.issparse(X) else X.size), 2 * options.candidates_for(Y), X.shape[0]
+    return BYTES_PER_ENTRY * entries + each * (BYTES_PER_CANDIDATE * n + BYTES_AT_WORK * min(n, BLOCK_ROWS))
+
+
 def fit_reranker(
     X: Rows,
     Y: csr_matrix,
@@ -115,7 +131,7 @@ def fit_reranker(
     step. `is_worth_it` is asked, before that, with the answers for the held-out points: candidates and probabilities
     (m, room). Where it says no there is no reranker.
     """
-    size = candidates_per_source(Y) if options.size is None else int(min(options.size, Y.shape[1]))
+    size = options.candidates_for(Y)
     # Held-out points may not be used yet, not even as neighbours of the others: their labels would be wrong candidates
     # just there, and the rankers would learn to refuse these labels to the very points that they are tried on.
     kept = np.ones(X.shape[0], bool)
@@ -139,8 +155,10 @@ def fit_reranker(
     default_similarity, default_behind = (
         float(right[:, each].mean()) if len(right) else 0.0 for each in (SIMILARITY_COLUMN, BEHIND_COLUMN)
     )
-    final = others
-    if neighbours is not None:
+    if neighbours is None:
+        final = others
+    else:
+        del others  # first, to make room
         final = _prepare(X, Y, neighbours, size, options.seed, threads)
         ranked = final.fit_rankers(cost, options.min_weight, threads)
     report(1)

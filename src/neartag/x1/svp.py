@@ -211,7 +211,7 @@ def _block_step(
     """P(M + η·R) by sweeps from the eigenvectors of M, fewer once their residual is below `tol`."""
     change = pattern.residual * np.float32(step)
     vectors, values = current.vectors, current.values
-    ahead = np.zeros_like(vectors)
+    ahead: np.ndarray | None = None
     for _ in range(sweeps):
         vectors, values, ahead, error = _sweep(pattern, change, current, vectors, ahead)
         if error <= tol:
@@ -220,7 +220,7 @@ def _block_step(
 
 
 def _sweep(
-    pattern: _Pattern, change: np.ndarray, current: Embedding, vectors: np.ndarray, ahead: np.ndarray
+    pattern: _Pattern, change: np.ndarray, current: Embedding, vectors: np.ndarray, ahead: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Rayleigh–Ritz for A = M + change in the span of the vectors, of what a product with A adds, and of the last move.
 
@@ -247,7 +247,7 @@ def _sweep(
     error = image - matmul_rows(vectors, small, threads)
     length = max(float(np.linalg.norm(small)), np.finfo(np.float32).tiny)
     far = float(np.linalg.norm(error)) / length
-    new = np.hstack([error, ahead])
+    new = error if ahead is None else np.hstack([error, ahead])
     for _ in range(2):  # twice: a short error is mostly rounding
         new = new - matmul_rows(vectors, transpose_matmul(vectors, new, threads), threads)
     gram = transpose_matmul(new, new, threads)

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from neartag.core.errors import ParameterError
+from neartag.core.memory import format_bytes
 from neartag.core.progress import Progress
 from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
@@ -68,6 +70,7 @@ def fit_model(
     """
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
+    check_room_to_rerank(rows, Y, settings, machine)
     run = TrainingRun(rows, Y, hold_out(rows.shape[0], settings, return_held_out), machine, progress)
     refit = is_refitted(run, settings)
     if settings.svp.neighbours == "auto":
@@ -79,6 +82,19 @@ def fit_model(
     if settings.rerank.enabled and model.reranker is None:
         return fit_model(rows, Y, _votes_alone(asked), machine, progress, return_held_out)
     return refit_or_join(run, model, refit), answered
+
+
+def check_room_to_rerank(rows: Rows, Y: csr_matrix, settings: X1Settings, machine: Machine) -> None:
+    """Raise ParameterError, before any work, where a reranker is asked for and there is too little memory to fit it."""
+    room = machine.room()
+    if not settings.rerank.enabled or room is None:
+        return
+    needed = rerank.bytes_needed(rows, Y, _rerank_options(settings.rerank, settings.random_state))
+    if needed > room:
+        raise ParameterError(
+            f"refining {Y.shape[0]} points needs about {format_bytes(needed)}, and max_memory leaves "
+            f"{format_bytes(max(room, 0))} for it: allow more, or set refine to False"
+        )
 
 
 def hold_out(n: int, settings: X1Settings, return_held_out: bool) -> np.ndarray:
