@@ -41,7 +41,7 @@ def folder(tmp_path_factory, data):
 def parted(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that a search may train on and those that judge, found again."""
     order = np.random.default_rng(seed).permutation(n)
-    held = min(tune.MAX_HELD_OUT, int(tune.HELD_OUT_SHARE * n))
+    held = min(tune.MAX_VALIDATION_POINTS, int(tune.VALIDATION_SHARE * n))
     return np.sort(order[held:]), np.sort(order[:held])
 
 
@@ -247,7 +247,7 @@ class TestPlan:
     def test_of_a_large_space_single_changes_come_first(self):
         search = grids.plan_search(METHODS["x1"], 1000, {}, {})
         made = search.candidates(0)
-        assert len(made) == grids.MAX_CANDIDATES
+        assert len(made) == grids.MAX_COMBINATIONS
         assert len({candidate.key for candidate in [search.default, *made]}) == len(made) + 1
         assert made[0].settings == {"refine": False, "embedding_dim": 200, "l2": 1.0, "svp_neighbours": 100}
         assert made[1].settings == {**search.default.settings, "refine_cost": 0.5}

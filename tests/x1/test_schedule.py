@@ -155,7 +155,7 @@ def test_a_reranker_without_room_is_refused_before_any_work(monkeypatch):
     [((4000, 1000, 200, 10, 2), 50_000), ((3000, 2000, 150, 120, 2), 50_000), ((4000, 1000, 200, 10, 9), 1000)],
 )
 def test_a_reranker_asks_for_no_more_than_is_said(shape, max_points_to_refit, monkeypatch):
-    monkeypatch.setattr(rerank, "MAX_POINTS_TO_REFIT", max_points_to_refit)
+    monkeypatch.setattr(rerank, "MAX_POINTS_TO_REFIT_RANKERS", max_points_to_refit)
     real, seen = rerank.fit_reranker, []
 
     def measure(X, Y, held, options, *others):

@@ -184,7 +184,7 @@ def load_points(
 
 def split_features(texts: Sequence[str], option: str) -> tuple[list[str], list[str]]:
     """Return the kinds of features that texts such as features=words name, and the other texts."""
-    from neartag.tagging.tune_kinds import check_features
+    from neartag.tagging.tune_kinds import check_feature_kinds
 
     kinds: list[str] = []
     others = []
@@ -198,7 +198,7 @@ def split_features(texts: Sequence[str], option: str) -> tuple[list[str], list[s
             raise ParameterError(f"{option} {text}: features was given before; give it once")
         if option == "--fix" and len(values) > 1:
             raise ParameterError(f"--fix {text}: name one kind, or use --try")
-        check_features(values)
+        check_feature_kinds(values)
         kinds = list(dict.fromkeys(values))
     return kinds, others
 

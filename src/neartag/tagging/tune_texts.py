@@ -22,7 +22,7 @@ from neartag.methods.tune import Tuned, tune_points
 from neartag.tagging.corpus import collect_texts
 from neartag.tagging.feature_choice import choose_features, make_features
 from neartag.tagging.labelled_items import make_documents
-from neartag.tagging.tune_kinds import TRIED, check_features
+from neartag.tagging.tune_kinds import TRIED, check_feature_kinds
 
 # Entries of feature rows that are kept for the next trial: some 400 MB.
 MAX_KEPT_ENTRIES = 50_000_000
@@ -62,7 +62,7 @@ class TextPoints:
     ) -> None:
         self.Y = Y
         self.features: Sequence[str] = list(TRIED if features is None else features)
-        check_features(self.features)
+        check_feature_kinds(self.features)
         self.default_features: str | None = AUTO
         self._texts, self._parameters = texts, dict(parameters or {})
         self._n_jobs, self._max_memory = n_jobs, max_memory
@@ -73,7 +73,7 @@ class TextPoints:
 
     def fix_features(self, name: str) -> TextPoints:
         """Use this kind in all trials, and return self."""
-        check_features([name])
+        check_feature_kinds([name])
         self.features, self.default_features = [], name
         return self
 
@@ -107,7 +107,7 @@ class TextPoints:
 
     def settle_features(self, features: str) -> None:
         """Let "auto" stand for this kind of features from now on, whatever texts it is learned from."""
-        check_features([features])
+        check_feature_kinds([features])
         self._settled = features
 
     def digest(self) -> str:
