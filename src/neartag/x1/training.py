@@ -1,6 +1,6 @@
 """Training in four steps, each of which returns a new value:
 
-    fit_learners → select_vote → fit_reranker → refit_or_join
+    fit_learners → select_vote → add_reranker → refit_or_join
 
 Some points are held out where anything is to be told from points that the learners have not seen: how many neighbours
 vote and with what share, what a reranker makes of the votes, and what calibrated scores are made of.
@@ -46,7 +46,7 @@ from neartag.x1.settings import RerankSettings, X1Settings
 NO_POINTS = np.empty(0, np.int64)
 # Up to so many points the learners are trained again on all of them: where a choice was made on held-out points, and
 # where there was none to make and only their answers were wanted.
-MAX_POINTS_TO_REFIT, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
+MAX_POINTS_TO_REFIT_LEARNERS, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
 HELD_OUT_ANSWERS = 20  # labels kept of each held-out point's answer
 
 
@@ -82,7 +82,7 @@ def fit_model(
     else:
         learners = fit_learners(run, settings, run.held_out, "trying on held-out points" if refit else "training")
         model = select_vote(run, settings, learners)
-    model, answered = fit_reranker(run, settings, model, return_held_out, may_do_without=facts.dense)
+    model, answered = add_reranker(run, settings, model, return_held_out, may_do_without=facts.dense)
     if settings.rerank.enabled and model.reranker is None:
         return fit_model(rows, Y, _votes_alone(asked), machine, progress, return_held_out)
     return refit_or_join(run, model, refit), answered
@@ -112,7 +112,9 @@ def is_refitted(run: TrainingRun, settings: X1Settings) -> bool:
     n, held_out = run.rows.shape[0], len(run.held_out)
     if settings.rerank.enabled:  # rankers are trained again anyway, and learners where they missed many points
         return held_out > HELD_OUT_SHARE * n
-    return held_out > 0 and n <= (MAX_POINTS_TO_REFIT if has_choice(settings) else MAX_POINTS_TO_REFIT_UNCHANGED)
+    return held_out > 0 and n <= (
+        MAX_POINTS_TO_REFIT_LEARNERS if has_choice(settings) else MAX_POINTS_TO_REFIT_UNCHANGED
+    )
 
 
 def fit_learners(run: TrainingRun, settings: X1Settings, held_out: np.ndarray, title: str) -> list[Learner]:
@@ -159,7 +161,7 @@ def select_vote(run: TrainingRun, settings: X1Settings, learners: list[Learner])
     return replace(model, settings=chosen, index=index if float(chosen.vote.feature_share) > 0 else None)
 
 
-def fit_reranker(
+def add_reranker(
     run: TrainingRun, settings: X1Settings, model: X1Model, return_held_out: bool, *, may_do_without: bool
 ) -> tuple[X1Model, HeldOut | None]:
     """Step 3: return the model with a reranker, where one is asked for, and if wanted the held-out points' answers.
