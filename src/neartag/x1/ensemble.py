@@ -109,7 +109,7 @@ def _plan(rows: Rows, sizes: list[int], settings: X1Settings, machine: Machine) 
     room = machine.room()
     if room is not None:
         room -= sum(kept_bytes(*shape) for shape in shapes)
-    return plan(sizes, [cluster_bytes(*shape) for shape in shapes], machine.jobs, room)
+    return plan(sizes, [cluster_bytes(*shape) for shape in shapes], machine.jobs, room, machine.memory)
 
 
 def _parallel(at_once: int, work: Iterable[Any]) -> Iterable[Cluster]:

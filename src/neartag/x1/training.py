@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.core.errors import ParameterError
-from neartag.core.memory import format_bytes
 from neartag.core.progress import Progress
 from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
@@ -28,7 +26,7 @@ from neartag.x1.kmeans import Partition
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.resolve import HELD_OUT_SHARE, DataFacts, resolve
-from neartag.x1.schedule import Machine
+from neartag.x1.schedule import Machine, no_room
 from neartag.x1.selection import (
     GRAPH_CHOICES,
     KS,
@@ -95,10 +93,8 @@ def check_room_to_rerank(rows: Rows, Y: csr_matrix, settings: X1Settings, machin
         return
     needed = rerank.bytes_needed(rows, Y, _rerank_options(settings.rerank, settings.random_state))
     if needed > room:
-        raise ParameterError(
-            f"refining {Y.shape[0]} points needs about {format_bytes(needed)}, and max_memory leaves "
-            f"{format_bytes(max(room, 0))} for it: allow more, or set refine to False"
-        )
+        work = f"refining {Y.shape[0]} points"
+        raise no_room(work, needed, room, machine.memory or 0, "set refine to False (--no-refine)")
 
 
 def hold_out(n: int, settings: X1Settings, return_held_out: bool) -> np.ndarray:
