@@ -6,7 +6,8 @@
 A case trains something on fixed data with a fixed seed. Its items are SHA-256 digests, of exact bytes, of the arrays in
 the model folder, of predictions, reasons and calibrations, and of what the command line prints as JSON. Times, memory,
 version numbers and hashes of files are left out. `check` lists every item that differs, is missing or is new, and
-exits with 1 where there is any. Only names that stay public are used, so that the script outlives what is inside.
+exits with 1 where there is any. Only names that stay public are used, so that the script outlives what is inside;
+the made-up data and the settings are those that tell whether kept results are fresh (experiments/behaviour.py).
 
 The same machine and the same libraries give the same digests. Another processor or another BLAS rounds otherwise, and
 `check` says so where the file was recorded elsewhere: record it there first, with the version that is held to be right.
@@ -47,6 +48,7 @@ from scipy.sparse import csr_matrix
 
 import neartag
 from neartag import LiveTagger, TextTagger, TfidfFeatures, VectorFeatures, X1Classifier, data, metrics, presets, store
+from neartag.experiments.behaviour import CLUSTERS, OTHER_SETTINGS, VOTES, made_up
 
 JOBS = 2
 K = 5
@@ -184,30 +186,6 @@ def lasting(value: Any) -> Any:
 
 
 @cache
-def made_up(d: int = 400, n: int = 900, tests: int = 120, labels: int = 60, seed: int = 1) -> tuple[Any, ...]:
-    """Return X, Y, X_test, Y_test: a point has a topic, labels of it, and words of its labels besides any others.
-
-    A few points have no label, the first two test points no feature that is known.
-    """
-    draw = np.random.RandomState(seed)  # which gives the same numbers in every numpy
-    topics = draw.randint(8, size=labels)
-    topics[:8] = np.arange(8)
-    words = draw.randint(d - 5, size=(labels, 6))
-    X, Y = np.zeros((n + tests, d), np.float32), np.zeros((n + tests, labels), np.float32)
-    for point in range(n + tests):
-        among = np.flatnonzero(topics == draw.randint(8))
-        often = 1 / (1 + np.arange(len(among)))
-        count = min(len(among), 1 + draw.poisson(1.3))
-        given = draw.choice(among, count, replace=False, p=often / often.sum())
-        Y[point, given] = point % 61 != 7
-        columns = np.concatenate([draw.choice(words[given].ravel(), 3 * count), draw.randint(d - 5, size=4)])
-        X[point, columns] = 0.5 + draw.rand(len(columns))
-    X[n : n + 2] = 0
-    X[n + 1, d - 1] = 1
-    return csr_matrix(X[:n]), csr_matrix(Y[:n]), csr_matrix(X[n:]), csr_matrix(Y[n:])
-
-
-@cache
 def measured(dim: int = 24) -> tuple[Any, ...]:
     """Return the same with dense features: projections of the words, and noise."""
     X, Y, X_test, Y_test = made_up()
@@ -263,7 +241,6 @@ def write_split(folder: Path, parts: tuple[Any, ...]) -> None:
 
 # X1 on rows of features
 
-VOTES = {"refine": False}
 PAPER = {
     **VOTES,
     "vote_distance": "euclidean",
@@ -276,7 +253,6 @@ PAPER = {
     "n_clusters": 3,
     "n_learners": 2,
 }
-CLUSTERS = {**VOTES, "n_clusters": 2, "n_learners": 2, "embedding_dim": 20}
 WIDE = partial(made_up, d=6000, n=400, seed=3)
 LONG = partial(made_up, n=2200, seed=6)
 X1_CASES: dict[str, tuple[Callable[[], tuple[Any, ...]], dict[str, Any]]] = {
@@ -436,26 +412,18 @@ def put_tags(case: Case, item: str, tagger: TextTagger, texts: list[Any]) -> Non
 
 # The methods compared with, through the command line
 
-# Besides the defaults: what else there is to choose, and where something else is computed.
-VARIANTS: dict[str, list[list[str]]] = {
-    "leml": [["--rank", "12", "--bias", "0", "--row-scale", "raw"]],
-    "local_leml": [["--n-clusters", "3", "--n-learners", "2", "--rank", "10"]],
-    "wsabie": [["--ranking", "dot", "--dim", "16"], ["--steps", "plain", "--dim", "16", "--vote-weight", "uniform"]],
-    "cplst": [["--dim", "10", "--row-scale", "raw"]],
-    "cs": [["--decoder", "omp", "--sparsity", "6"]],
-    "ml_cssp": [["--columns", "20", "--l2", "0.1"]],
-    "fastxml": [["--trees", "6", "--max-iter", "3", "--labels-per-leaf", "8"]],
-    "lpsr": [["--scorer", "one_vs_all", "--partitions", "4"], ["--partitions", "3", "--n-probe", "2"]],
-    "one_vs_all": [["--C", "0.3", "--keep-above", "0.05"]],
-    "knn": [["--metric", "euclidean", "--vote-weight", "uniform", "--neighbours", "8"]],
-}
+
+def options_of(settings: dict[str, Any]) -> list[str]:
+    """Return settings as the command line takes them."""
+    words = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in settings.items()}
+    return [word for name, value in words.items() for word in (f"--{name.replace('_', '-')}", value)]
 
 
 def method_case(case: Case, name: str) -> None:
     rows, wide = made_up(n=500), WIDE()
     write_xmc(case.folder / "rows.txt", *rows[:2])
     write_xmc(case.folder / "wide.txt", *wide[:2])
-    runs = [("rows", []), ("wide", []), *(("rows", options) for options in VARIANTS.get(name, []))]
+    runs = [("rows", []), ("wide", []), *(("rows", options_of(each)) for each in OTHER_SETTINGS.get(name, []))]
     for number, (source, options) in enumerate(runs):
         item, folder = f"{source} {number}", f"model-{number}"
         words = ("train", f"{source}.txt", folder, "--method", name, "--n-jobs", str(JOBS), *options)

@@ -314,7 +314,7 @@ class TestMistakes:
                 "--vote-neighbours must be a whole number from 1 to 2147483647 or 'auto', not '0'",
             ),
             (["--embedding-dim", "ten"], "--embedding-dim must be"),
-            (["--n-clusters", "2.5"], "--n-clusters must be a whole number of at least 1 or 'auto', not '2.5'"),
+            (["--n-clusters", "2.5"], "must be a whole number of at least 1 or 'auto' or 'paper', not '2.5'"),
             (["--label-similarity", "dot"], "--label-similarity must be 'cosine' or 'inner', not 'dot'"),
             (["--l2", "nan"], "--l2 must be"),
             (["--l2", "-1"], "--l2 must be"),
@@ -355,8 +355,22 @@ class TestMistakes:
         monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
         assert "Permission denied" in fail("train", broken, tmp_path / "m")
 
-    @pytest.mark.parametrize("command", [("train", "absent.csv", "m"), ("tag", "absent", "x"), ("tune", "a/b")])
-    def test_a_wrong_path_is_told_before_any_library_of_numbers_is_loaded(self, command, tmp_path):
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("train", "absent.csv", "m"),
+            ("tag", "absent", "x"),
+            ("tune", "a/b"),
+            ("compare", "a/b"),
+            ("train", "texts.jsonl", "m", "--features", "wrods"),
+            ("train", "texts.jsonl", "m", "--language", "klingon"),
+            ("train", "texts.jsonl", "m", "--min-df", "x"),
+            ("compare", "--train", "texts.jsonl", "--test", "more.jsonl", "--features", "wrods"),
+        ],
+    )
+    def test_a_wrong_argument_is_told_before_any_library_of_numbers_is_loaded(self, command, tmp_path):
+        for name in ("texts.jsonl", "more.jsonl"):
+            (tmp_path / name).write_text('{"text": "a", "labels": ["b"]}\n')
         program = "import sys; from neartag.cli.main import run\ntry: run()\nfinally: print(*sys.modules)"
         words = [sys.executable, "-c", program, *command]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -43,7 +43,7 @@ def test_a_kind_that_is_named_is_that_of_train(folder):
 def test_a_trial_on_the_train_part_chooses_unless_one_is_named(folder, monkeypatch):
     tried = []
 
-    def choose(texts, Y, parameters, *, n_jobs):
+    def choose(texts, Y, parameters, *, n_jobs, max_memory):
         tried.append((list(texts), Y.shape[0], n_jobs))
         return FeatureChoice("characters", {"words": 50.0, "characters": 60.0}, 9, 3, 0.5)
 

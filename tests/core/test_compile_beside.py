@@ -28,7 +28,6 @@ def module(tmp_path, monkeypatch):
     """Return a module of two kernels that nothing is kept of, which other processes can import too."""
     (tmp_path / "thin_kernels.py").write_text(SOURCE)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     monkeypatch.delitem(sys.modules, "thin_kernels", raising=False)
     monkeypatch.setattr(beside, "available_cores", lambda: 2)
     yield importlib.import_module("thin_kernels")
@@ -63,6 +62,37 @@ def test_no_process_where_nothing_can_be_kept(module, monkeypatch):
 
     monkeypatch.setattr("numba.core.caching.CompileResultCacheImpl", refuse)
     assert not beside.compile_beside([module.half])
+
+
+def test_no_process_where_none_can_be_started(module, monkeypatch):
+    def refuse(*_, **__):
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(beside.subprocess, "Popen", refuse)
+    assert not beside.compile_beside([module.half])
+    assert module.half(5.0) == 2.5
+
+
+def test_another_numba_is_left_to_itself(module, monkeypatch):
+    monkeypatch.delattr("numba.core.caching.CompileResultCacheImpl")
+    assert not beside.compile_beside([module.half])
+
+
+def test_a_process_that_does_not_end_is_given_up(module, monkeypatch):
+    monkeypatch.setattr(beside, "_CODE", "import time; time.sleep(600)")
+    monkeypatch.setattr(beside, "PATIENCE", 0.1)
+    assert beside.compile_beside([module.half])
+    assert module.half(5.0) == 2.5
+
+
+def test_nothing_is_run_from_the_folder_that_the_user_stands_in(module, tmp_path, monkeypatch):
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    (folder / "numba.py").write_text("open('was-run', 'w').close()")
+    monkeypatch.chdir(folder)
+    assert beside.compile_beside([module.half])
+    assert module.half(5.0) == 2.5
+    assert not (folder / "was-run").exists()
 
 
 def test_a_process_that_fails_costs_nothing_but_time(module, monkeypatch):

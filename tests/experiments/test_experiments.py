@@ -11,15 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli_helpers import fail, succeed
+from cli_helpers import fail, invoke, succeed
 from experiment_helpers import of, record
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.progress import Progress
 from neartag.data import debian, synthetic
 from neartag.experiments import datasets, details, methods, printed, runner, table3, table4, timings
+from neartag.experiments.behaviour import Behaviours
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Cell, Plan
-from neartag.experiments.results import read_records, write_record
+from neartag.experiments.results_folder import read_records, write_records
 from neartag.experiments.runner import Experiment, Work
 from neartag.methods import registry
 from neartag.x1.presets import PAPER, VOTE_PRESETS
@@ -33,12 +34,16 @@ class Toy(Experiment):
 
     def __init__(self, count=4):
         self.count, self.wrong, self.ran, self.setting = count, {}, [], 1
+        self.answers = [[1000, 2000]]  # of its method
 
     def cells(self, plan):
         return [plan.cell(self.name, "debian", "x1", seed) for seed in plan.runs(self.count)]
 
     def settings(self, cell):
         return {"setting": self.setting, "pair": (1, 2)}
+
+    def probe(self, cell):
+        return "toy"
 
     def run(self, cell, work):
         self.ran.append(cell.seed)
@@ -55,8 +60,12 @@ def toy():
     return Toy()
 
 
+def behaviours(toy, folder):
+    return Behaviours(Path(folder), lambda probe: toy.answers)
+
+
 def run(toy, folder, plan=None):
-    return runner.run(plan or Plan(), ("toy",), Path(folder), Progress(), {"toy": toy})
+    return runner.run(plan or Plan(), ("toy",), Path(folder), Progress(), {"toy": toy}, behaviours(toy, folder))
 
 
 # Cells and results
@@ -68,14 +77,6 @@ def test_cells_are_equal_whatever_the_order_of_their_options():
     assert one == other
     assert hash(one) == hash(other)
     assert Cell.from_json(json.loads(json.dumps(one.as_json()))) == one
-
-
-def test_a_cells_key_is_a_file_name_that_no_other_cell_has():
-    values = [1, 2, "1 2", "1/2", "1-2", "ä", "..", [1, 2], [12], "x" * 300, "x" * 301, True, None]
-    cells = [Cell("e", "d", "m", seed, (("a", value),)) for value in values for seed in (0, 1)]
-    keys = [cell.key() for cell in cells]
-    assert len(set(keys)) == len(cells)
-    assert all(re.fullmatch(r"[A-Za-z0-9._=+-]{1,140}", key) for key in keys)
 
 
 def test_only_quick_plans_make_quick_cells():
@@ -120,21 +121,6 @@ def test_results_are_selected_by_what_cells_are():
     assert found.numbers("v") == [1, 2]
 
 
-def test_records_are_read_back_as_they_were_written(tmp_path):
-    one = record("t", "d", "m", 3, {"P@1": 1.5}, settings={"l2": 0.1}, versions={"python": "3"}, seconds=2.0)
-    write_record(tmp_path, one)
-    assert read_records(tmp_path) == {one.cell: one}
-    assert [path.name for path in (tmp_path / "t").iterdir()] == ["d_m_3.json"]
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"cell": 3}', "\x00"])
-def test_a_damaged_result_is_named(tmp_path, text):
-    write_record(tmp_path, record("t", "d", "m", 3, {}))
-    (tmp_path / "t" / "d_m_3.json").write_text(text)
-    with pytest.raises(DataError, match=r"d_m_3\.json"):
-        read_records(tmp_path)
-
-
 # The runner
 
 
@@ -173,12 +159,52 @@ def test_a_failure_is_kept_with_its_reason_stops_nothing_and_is_tried_again(toy,
 def test_results_of_other_settings_are_left_out_and_measured_again(toy, tmp_path):
     run(toy, tmp_path)
     toy.setting, toy.ran = 2, []
-    found = runner.current_results(read_records(tmp_path), Plan(), {"toy": toy})
+    found = runner.current_results(read_records(tmp_path), Plan(), behaviours(toy, tmp_path), {"toy": toy})
     assert len(found) == 0
     assert found.outdated == 4
     assert "4 measurements" in details.introduction(found)[0].paragraphs[-1]
     assert run(toy, tmp_path).outdated == 0
     assert toy.ran == [0, 1, 2, 3]
+
+
+def test_results_of_a_method_that_answers_otherwise_are_shown_as_stale_and_measured_again(toy, tmp_path):
+    run(toy, tmp_path)
+    toy.answers, toy.ran = [[1002, 1999]], []  # within rounding
+    assert run(toy, tmp_path).stale == set()
+    assert toy.ran == []
+    toy.answers = [[1000, 2100]]
+    kept, now = read_records(tmp_path), behaviours(toy, tmp_path)
+    assert set(runner.find_stale(kept, now, {"toy": toy}).values()) == {"the method answers otherwise now"}
+    run(toy, tmp_path, Plan(seeds=1))
+    assert toy.ran == [0]
+    found = runner.current_results(read_records(tmp_path), Plan(), behaviours(toy, tmp_path), {"toy": toy})
+    assert {cell.seed for cell in found.stale} == {1, 2, 3}
+    assert len(found) == 4
+    assert "toy x1 (3)" in details.introduction(found)[0].paragraphs[-1]
+    toy.answers, toy.ran = [[1000, 2000]], []  # as it was at first
+    assert run(toy, tmp_path).stale == set()
+    assert toy.ran == [0]
+
+
+def test_results_without_a_digest_are_stale(toy, tmp_path):
+    run(toy, tmp_path)
+    old = [replace(each, behaviour="") for each in read_records(tmp_path).values()]
+    write_records(tmp_path, old)
+    reasons = runner.find_stale(read_records(tmp_path), behaviours(toy, tmp_path), {"toy": toy})
+    assert list(reasons.values()) == ["measured before digests"] * 4
+    assert not run(toy, tmp_path).stale
+    assert toy.ran == [0, 1, 2, 3] * 2
+
+
+def test_failures_other_settings_and_unknown_experiments_are_listed_as_stale(toy, tmp_path):
+    toy.wrong = {1: ParameterError("too wide")}
+    run(toy, tmp_path)
+    known = behaviours(toy, tmp_path)
+    assert list(runner.find_stale(read_records(tmp_path), known, {"toy": toy}).values()) == ["failed: too wide"]
+    assert set(runner.find_stale(read_records(tmp_path), known, {}).values()) == {"no such experiment"}
+    toy.setting = 2
+    reasons = list(runner.find_stale(read_records(tmp_path), known, {"toy": toy}).values())
+    assert reasons.count("measured with other settings") == 3
 
 
 def test_quick_results_stand_beside_the_others(toy, tmp_path):
@@ -190,7 +216,7 @@ def test_quick_results_stand_beside_the_others(toy, tmp_path):
 
 def test_each_place_has_a_figure_before_any_has_ten():
     plan = Plan(data=("bibtex", "delicious"), methods=("x1", "knn"))
-    cells = runner.pending_cells(plan, [table3.EXPERIMENT], {})
+    cells = runner.pending_cells(plan, [table3.EXPERIMENT], {}, Behaviours(Path("nowhere")))
     assert [cell.seed for cell in cells] == sorted(cell.seed for cell in cells)
     assert len(cells) == 2 * 4 * 10  # the three columns of X1, and knn
 
@@ -306,7 +332,7 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("NEARTAG_DATA", str(tmp_path))
     monkeypatch.setenv("NEARTAG_CACHE", str(tmp_path / "cache"))
     assert datasets.available() == ("debian",)
-    assert datasets.choose(quick=True) == ("debian", "synthetic-wiki10-10")
+    assert datasets.choose(quick=True) == ("debian", "synthetic-wiki10")
     assert len(datasets.choose()) == 6
     assert datasets.choose(["debian"]) == ("debian",)
     with pytest.raises(DataError, match="bibtex"):
@@ -318,7 +344,8 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
     assert datasets.choose_small(datasets.available()) == ["bibtex", "eurlex4k-partial"]
     assert datasets.choose_large(datasets.available()) == ["wiki10"]
     assert datasets.choose_small(("debian", "wiki10")) == ["debian"]
-    assert "synthetic-wiki10-1" not in datasets.choose()
+    assert "synthetic-wiki10" not in datasets.choose()
+    assert datasets.choose(["Wiki10-31K"]) == ("wiki10",)
     (tmp_path / "mine").mkdir()
     with pytest.raises(ParameterError, match="in no experiment"):
         datasets.choose(["mine"])
@@ -327,21 +354,13 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
 def test_one_set_stands_for_each_of_the_papers():
     assert datasets.choose_small(("eurlex", "eurlex4k-partial", "mediamill-rand")) == ["mediamill-rand", "eurlex"]
     assert "substitute" in datasets.title("eurlex4k-partial")
-    assert datasets.title("synthetic-wikilshtc-10") == "synthetic, WikiLSHTC's shape, 1/10 of its size"
+    assert datasets.title("synthetic-wikilshtc") == "synthetic, WikiLSHTC's shape"
     assert datasets.in_table_order(["zoo", "debian", "delicious", "bibtex", "bibtex"]) == (
         "bibtex",
         "delicious",
         "debian",
         "zoo",
     )
-
-
-def test_a_made_up_set_has_the_shape_of_its_model():
-    parts = datasets.load_official.__wrapped__("synthetic-wiki10-20")
-    sizes = printed.TABLE_2["Wiki10"]
-    assert parts.X.shape == (sizes.train // 20, sizes.features // 20)
-    assert parts.Y_test.shape == (sizes.test // 20, sizes.labels // 20)
-    assert parts.Y.nnz / parts.Y.shape[0] == pytest.approx(sizes.labels_per_point, rel=0.1)
 
 
 # Methods
@@ -480,10 +499,13 @@ def test_the_time_against_the_points_searched_is_a_line_where_it_is_one():
         )
         for count, size in ((1, 4000.0), (2, 2000.0), (4, 1000.0))
     ]
+    other = [
+        replace(each, cell=replace(each.cell, data="yso-finna-en-100k")) for each in runs[:2]
+    ]  # too few for a line
     plain = record(
         "timings", "debian", "x1", 0, {"predict_ms_alone": 2.0, "predict_ms_a_point": 1.0, "train_seconds": 3.0}
     )
-    table, plot, words = timings.EXPERIMENT.report(of(*runs, plain))
+    table, plot, words = timings.EXPERIMENT.report(of(*runs, *other, plain))
     assert table.rows[0][2].value == 3.0
     assert list(plot.series[0].x) == [1000, 2000, 4000]
     assert "100.0% of the variance" in words.paragraphs[0]
@@ -504,13 +526,29 @@ def alone(tmp_path, monkeypatch):
 def test_the_command_writes_a_report_and_goes_on(alone):
     arguments = ["reproduce", "--quick", "--only", "table2", "--data", "debian", "--out", alone]
     assert "1 cells" in succeed(*arguments)
-    kept = alone / "results" / "table2" / "debian_quick=true_0.json"
+    kept = alone / "results" / "table2.jsonl"
     before = kept.stat().st_mtime_ns
     succeed(*arguments)
     succeed("reproduce", "--quick", "--report", "--out", alone)
     assert kept.stat().st_mtime_ns == before
     assert "23,938" in (alone / "reproduction.md").read_text()
     assert json.loads(kept.read_text())["measured"]["labels"] == 507
+
+
+def test_the_command_lists_what_is_stale(alone):
+    assert "no such folder" in fail("reproduce", "--check", "--out", alone)
+    succeed("reproduce", "--quick", "--only", "table2", "--data", "debian", "--out", alone, "-q")
+    assert "0 of 1 results are stale" in succeed("reproduce", "--check", "--out", alone)
+    write_records(
+        alone / "results",
+        [record("table3", "debian", "knn", 0, {"P@1": 1.0}, settings=methods.preset("knn", "debian"))],
+    )
+    result = invoke("reproduce", "--check", "--out", alone)
+    words = result.stdout
+    assert result.exit_code == 1
+    assert "table3 debian knn seed 0: measured before digests" in words
+    assert "1 of 2 results are stale" in words
+    assert "0 of 1" in succeed("reproduce", "--check", "--only", "table2", "--out", alone)
 
 
 def test_the_command_names_what_it_does_not_know(alone):
@@ -520,6 +558,29 @@ def test_the_command_names_what_it_does_not_know(alone):
     assert "--seeds" in fail("reproduce", "--seeds", 0, "--out", alone)
     alone.parent.joinpath("file").write_text("")
     assert "cannot be made" in fail("reproduce", "--out", alone.parent / "file")
+
+
+def test_a_large_set_in_the_repositorys_format_is_measured(alone, monkeypatch):
+    made = synthetic.make(260, 60, 30, 8, 2, seed=3)
+    folder = alone.parent / "data" / "wikilshtc"
+    folder.mkdir(parents=True)
+    for name, rows in (("wikiLSHTC_train.txt", slice(0, 200)), ("wikiLSHTC_test.txt", slice(200, 260))):
+        X, Y = made.X[rows], made.Y[rows]
+        lines = [f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}"]
+        for x, y in zip(X, Y, strict=True):
+            values = (f"{column}:{value:.6g}" for column, value in zip(x.indices, x.data, strict=True))
+            lines.append(" ".join([",".join(map(str, y.indices)), *values]))
+        (folder / name).write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(methods, "PAPER_DEFAULTS", {"svp_neighbours": 10, "vote_neighbours": 5})
+    arguments = ["--data", "WikiLSHTC-325K", "--methods", "knn,x1", "--only", "table1,table2", "--out", alone, "-q"]
+    succeed("reproduce", *arguments)
+    found = read_records(alone / "results")
+    assert {each.failed for each in found.values()} == {""}
+    assert {cell.data for cell in found} == {"wikilshtc"}
+    assert {cell.method for cell in found} == {"", "knn", *methods.X1_COLUMNS}
+    page = (alone / "reproduction.md").read_text()
+    assert "paper **55.57**" in page
+    assert "4 of the paper's five large sets cannot be had here: Wiki10, DeliciousLarge, Amazon, Ads1M" in page
 
 
 def test_quick_tables_on_the_embedded_corpus_alone(alone, monkeypatch):

@@ -107,7 +107,7 @@ def test_numbers_are_written_as_ranges():
 
 def test_the_report_says_what_stands_for_what():
     made = [
-        record("table2", name, "", 0, {"features": 1}) for name in ("debian", "eurlex4k-partial", "synthetic-wiki10-1")
+        record("table2", name, "", 0, {"features": 1}) for name in ("debian", "eurlex4k-partial", "synthetic-wiki10")
     ]
     words = " ".join(" ".join(block.paragraphs) for block in details.introduction(of(*made, plan=Plan(quick=True))))
     for part in ("embedded corpus", "10,251 of EURLex", "synthetic set", "quick run"):

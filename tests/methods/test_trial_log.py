@@ -104,6 +104,31 @@ class TestResume:
             run(data, path)
         assert path.read_bytes() == content
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            {},
+            {"key": "k"},
+            {"key": "k", "trial": 7},
+            {"key": "k", "trial": {}},
+            {"key": "k", "trial": {"settings": {}, "points": 1, "more": 2}},
+            {"key": ["k"], "trial": {"settings": {}, "points": 1}},
+            {"key": "k", "trial": {"settings": 7, "points": 1}},
+            {"key": "k", "trial": {"settings": {}, "points": "many"}},
+            {"key": "k", "trial": {"settings": {}, "points": 1, "metrics": {"P@1": None}}},
+            {"key": "k", "trial": {"settings": {}, "points": 1, "metrics": []}},
+            {"key": "k", "trial": {"settings": {}, "points": 1, "total_seconds": "long"}},
+        ],
+    )
+    def test_a_damaged_line_is_refused(self, tmp_path, line):
+        path = tmp_path / "state"
+        TrialLog(path, "x").add("key", Trial({"a": 1}, 10, {"P@1": 50.0}))
+        path.write_bytes(path.read_bytes() + json.dumps(line).encode() + b"\n")
+        before = path.read_bytes()
+        with pytest.raises(ParameterError, match="is no progress of a search: delete it, or name another file"):
+            TrialLog(path, "x")
+        assert path.read_bytes() == before
+
     def test_what_cannot_be_written(self, data, tmp_path):
         with pytest.raises(Exception, match="progress of the search cannot be written"):
             run(data, tmp_path / "nowhere" / "state")

@@ -8,11 +8,25 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from neartag.core.errors import DataError
+from cli_helpers import succeed
+from neartag.comparators.knn import KNNClassifier
+from neartag.core.errors import DataError, ParameterError
+from neartag.core.parameters import parse_bytes
 from neartag.data import debian
 from neartag.data.documents import Document
-from neartag.encoders.feature_kinds import ALL, CHARACTERS, KINDS, PAIRS, WORDS, AutoFeatures, FeatureChoice
+from neartag.encoders.feature_kinds import (
+    ALL,
+    CHARACTERS,
+    KINDS,
+    NO_LABELS,
+    NO_WORDS,
+    PAIRS,
+    WORDS,
+    AutoFeatures,
+    FeatureChoice,
+)
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.tagging import feature_choice, tune_texts
 from neartag.tagging.feature_choice import LIMITS, choose_features, fit_corpus, mean_precision
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
@@ -68,8 +82,19 @@ def test_a_few_documents_are_not_tried():
 
 def test_documents_without_labels_or_words_are_not_tried():
     texts, Y = documents_about_words(600)
-    assert choose_features(texts, csr_matrix(Y.shape, dtype=np.float32)) == FeatureChoice(WORDS)
-    assert choose_features(["…"] * 600, Y) == FeatureChoice(WORDS)
+    unlabelled = choose_features(texts, csr_matrix(Y.shape, dtype=np.float32))
+    assert unlabelled == FeatureChoice(WORDS, untried=NO_LABELS)
+    assert unlabelled.message == "words, as the documents to learn from have no labels"
+    wordless = choose_features(["…"] * 600, Y)
+    assert wordless == FeatureChoice(WORDS, untried=NO_WORDS)
+    assert wordless.message == "words, as there is no word in the documents that were looked at"
+
+
+def test_why_nothing_was_tried_is_stored_where_it_is_not_the_usual_reason():
+    assert "untried" not in FeatureChoice(WORDS).to_json()
+    assert "untried" not in FeatureChoice(CHARACTERS, {WORDS: 40.0, CHARACTERS: 41.5}, 900, 300, 0.4).to_json()
+    choice = FeatureChoice(WORDS, untried=NO_LABELS)
+    assert FeatureChoice.from_json(json.loads(json.dumps(choice.to_json()))) == choice
 
 
 def test_the_trial_keeps_to_its_share_of_the_work():
@@ -85,6 +110,42 @@ def test_the_trial_keeps_to_its_share_of_the_work():
 def test_the_choice_does_not_depend_on_the_number_of_cores():
     texts, Y = documents_about_stems(400)
     assert choose_features(texts, Y, n_jobs=1, limits=SMALL) == choose_features(texts, Y, n_jobs=2, limits=SMALL)
+
+
+def test_the_trial_keeps_to_the_limit_of_memory(monkeypatch):
+    fit, limits = X1Classifier.fit, []
+    monkeypatch.setattr(X1Classifier, "fit", lambda self, *given: limits.append(self.max_memory) or fit(self, *given))
+    texts, Y = documents_about_words(300)
+    choice = choose_features(texts, Y, n_jobs=1, max_memory="64GB", limits=SMALL)
+    assert limits == [64 * 2**30] * len(choice.scores)
+    assert choice == choose_features(texts, Y, n_jobs=1, limits=SMALL)
+    with pytest.raises(ParameterError, match=r"no room for the trial that chooses the features .* name the features"):
+        choose_features(texts, Y, n_jobs=1, max_memory="1KB", limits=SMALL)
+    with pytest.raises(ParameterError, match="lots"):
+        choose_features(texts, Y, n_jobs=1, max_memory="lots", limits=SMALL)
+
+
+def test_who_lets_features_be_chosen_passes_the_limit_on(monkeypatch, tmp_path):
+    told = []
+
+    def choose(texts, Y, parameters, *, n_jobs, max_memory):
+        told.append(max_memory)
+        return FeatureChoice(WORDS)
+
+    for module in (feature_choice, tune_texts):
+        monkeypatch.setattr(module, "choose_features", choose)
+    texts, labels = ["bake bread", "ride a bicycle"] * 60, [["food"], ["sport"]] * 60
+    knn = KNNClassifier(neighbours=2, max_memory="4GB", n_jobs=1)
+    TextTagger("auto", knn).fit(texts, labels)
+    tune_texts.tune_texts(texts, labels, "knn", tried={"neighbours": [2]}, n_jobs=1, max_memory="4GB")
+    assert set(told) == {"4GB"}
+    told.clear()
+    lines = [json.dumps({"text": text, "labels": given}) for text, given in zip(texts, labels, strict=True)]
+    (tmp_path / "train.jsonl").write_text("\n".join(lines))
+    common = ("--method", "knn", "--n-jobs", 1, "--max-memory", "4GB", "-q")
+    succeed("train", tmp_path / "train.jsonl", tmp_path / "model", *common)
+    succeed("tune", tmp_path / "train.jsonl", *common, "--try", "neighbours=2")
+    assert {parse_bytes(limit) for limit in told} == {4 * 2**30}
 
 
 def test_mean_precision_by_hand():
@@ -176,6 +237,8 @@ def test_what_is_no_choice_cannot_be_read():
         {**good, "scores": {WORDS: "a", CHARACTERS: 1.0}},
         {**good, "tested_on": None},
         {**good, "more": 1},
+        {**good, "untried": "no reason"},
+        {**good, "untried": [1]},
     ):
         with pytest.raises(Exception, match="state cannot be read"):
             TfidfFeatures.from_state({**settings, "choice": wrong}, arrays)

@@ -9,6 +9,7 @@ import pytest
 from neartag.search.inverted_index import FeatureIndex
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.learner import Learner
+from neartag.x1.model import X1Model
 from serve_helpers import Client, corpus, train
 
 LEARNERS = 2
@@ -53,11 +54,17 @@ def test_reasons_take_one_search(tagger, searches):
     assert reasons[0].words
 
 
-def test_a_label_that_nobody_voted_for_takes_no_other_search(tagger, searches):
+def test_labels_that_nobody_voted_for_take_no_other_search(tagger, searches, monkeypatch):
+    made, candidates = [], X1Model.candidates
+    monkeypatch.setattr(X1Model, "candidates", lambda *given: made.append(given) or candidates(*given))
     few = tagger.stored.model.with_settings({"vote_neighbours": 1})
     reasons = TextTagger.of(replace(tagger.stored, model=few)).explain(corpus()[0][3], k=40, voters=3)
-    assert any(reason.found == "mean" for reason in reasons)
+    assert sum(reason.found == "mean" for reason in reasons) > 1
     assert searches == ONCE
+    assert len(made) == 2, "once to rank, once for all labels without voters"
+    made.clear()
+    assert tagger.explain(corpus()[0][3], k=1)[0].voters
+    assert len(made) == 1, "to rank"
 
 
 def test_in_an_explanation_the_shares_of_the_voters_are_the_labels(tagger):

@@ -9,8 +9,10 @@ import pytest
 
 from cli_helpers import fail, succeed
 from neartag import presets, store, tune
+from neartag.cli import sources
 from neartag.core.errors import ParameterError
 from neartag.data import debian
+from neartag.encoders import languages
 from neartag.encoders.feature_kinds import KINDS
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.metrics import evaluate
@@ -201,6 +203,12 @@ class TestCommand:
         succeed(*command)
         stored = store.load(tmp_path / "m")
         assert (stored.features, stored.model.parameters["neighbours"]) == (None, 5)
+
+    def test_a_language_is_checked_before_anything_is_read(self, file, monkeypatch):
+        monkeypatch.setattr(sources, "read_data", lambda *_: 1 / 0)
+        assert "language='klingon': must be one of" in fail("tune", file, "--language", "klingon")
+        monkeypatch.setattr(languages, "find_spec", lambda _: None)
+        assert "neartag[languages]" in fail("tune", file, "--language", "fi")
 
     def test_rows_have_no_features_to_choose(self, tmp_path):
         (tmp_path / "train.txt").write_text("2 2 1\n0 0:1\n0 1:1\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from joblib import parallel_config
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.data import synthetic
+from neartag.rerank import training as rerank
 from neartag.x1 import schedule, training
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
@@ -143,7 +146,28 @@ def test_a_reranker_without_room_is_refused_before_any_work(monkeypatch):
     data = synthetic.make(600, 200, 30, 8, 2)
     monkeypatch.setattr(training, "fit_learners", lambda *_: pytest.fail("nothing may be trained"))
     monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
-    with pytest.raises(
-        ParameterError, match=r"refining 600 points needs about 1\.0 MB, and max_memory leaves 5..\.. KB"
-    ):
+    with pytest.raises(ParameterError, match=r"refining 600 points needs about 2.* MB, and max_memory leaves 5.* KB"):
         X1Classifier(max_memory="512KB").fit(data.X, data.Y)
+
+
+# Short rows and long ones, few labels a point and many, with the rankers trained twice and once.
+@pytest.mark.parametrize(
+    ("shape", "max_points_to_refit"),
+    [((4000, 1000, 200, 10, 2), 50_000), ((3000, 2000, 150, 120, 2), 50_000), ((4000, 1000, 200, 10, 9), 1000)],
+)
+def test_a_reranker_asks_for_no_more_than_is_said(shape, max_points_to_refit, monkeypatch):
+    monkeypatch.setattr(rerank, "MAX_POINTS_TO_REFIT", max_points_to_refit)
+    real, seen = rerank.fit_reranker, []
+
+    def measure(X, Y, held, options, *others):
+        tracemalloc.start()
+        fitted = real(X, Y, held, options, *others)
+        seen.append((tracemalloc.get_traced_memory()[1], rerank.bytes_needed(X, Y, options)))
+        tracemalloc.stop()
+        return fitted
+
+    monkeypatch.setattr(rerank, "fit_reranker", measure)
+    data = synthetic.make(*shape)
+    X1Classifier(n_jobs=2).fit(data.X, data.Y)
+    ((asked, said),) = seen
+    assert said / 3 < asked <= said

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neartag.cli import output
+from neartag.cli.encoder_options import EncoderOptions
 from neartag.cli.options import (
     METHOD_NAMES,
     AsJson,
@@ -99,21 +100,21 @@ def compare(
         raise ParameterError(f"--test {test} is the same file as the one to learn from: name another")
     numbers = read_cuts(cuts)
     shared = {**read_settings({"random_state": random_state, "max_memory": max_memory}), "n_jobs": jobs}
+    check_source(source)
+    check_source(target)
+    options = EncoderOptions(features=features, preset=None if preset is None else presets.get_features(preset))
+    options.check()
 
     from neartag.cli import compare_report
-    from neartag.cli.encoder_options import EncoderOptions
     from neartag.core.threads import resolve_jobs
     from neartag.evaluation import plots
     from neartag.methods.compare import Comparison, plan
 
     chosen = choose_methods(methods)
     tasks = plan(list(chosen.values()), preset, source, read_changes(changes or [], chosen))
-    options = EncoderOptions(features=features, preset=None if preset is None else presets.get_features(preset))
     to_fit = options.make_encoder("text")
     if plot is not None:
         plots.check_target(plot)
-    check_source(source)
-    check_source(target)
     resolve_jobs(jobs)
     progress = output.progress(quiet)
     memory = shared.get("max_memory")

@@ -59,7 +59,8 @@ def load_training(
 
         if encoder is None:
             encoder = ENCODERS.get(DEFAULTS[(reading or Reading()).part])()
-        corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, n_jobs=n_jobs, progress=progress)
+        machine = {"n_jobs": n_jobs, "max_memory": memory}
+        corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, progress=progress, **machine)
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
     return Training(rows, encoder, corpus.texts)
 

@@ -31,6 +31,14 @@ class EncoderOptions:
     language: str | None = None
     preset: Mapping[str, Any] | None = None  # features that a preset brings; what is given overrides them
 
+    def check(self) -> None:
+        """Raise ParameterError for what can be told to be wrong without any library of numbers."""
+        from neartag.encoders.feature_kinds import AUTO, kind_parameters
+
+        self._read_parameters()
+        if self.features not in (None, AUTO):
+            kind_parameters(self.features)
+
     def make_encoder(self, part: str) -> Any:
         """Return the encoder chosen, or the default one for documents that bring this part, "text" or "vector".
 
@@ -72,8 +80,6 @@ class EncoderOptions:
 
     def _read_parameters(self) -> dict[str, Any]:
         """Return the parameters given, as encoders take them; ParameterError names the option that cannot be used."""
-        from neartag.encoders.languages import check_packages, language_code
-
         read: dict[str, Any] = {}
         if self.word_pairs:
             read["word_pairs"] = True
@@ -88,9 +94,17 @@ class EncoderOptions:
         if self.stop_words is not None:
             read["stop_words"] = _read_words(self.stop_words)
         if self.language is not None:
-            read["language"] = language_code(self.language)
-            check_packages()  # now, not after all documents are read
+            read["language"] = read_language(self.language)
         return read
+
+
+def read_language(language: str) -> str:
+    """Return the language's code; now, and not after all documents are read, told if it or a package is missing."""
+    from neartag.encoders.languages import check_packages, language_code
+
+    code = language_code(language)
+    check_packages()
+    return code
 
 
 def _flag(parameter: str) -> str:

@@ -11,7 +11,7 @@ from neartag.cli import output
 from neartag.cli.options import Quiet
 from neartag.core.errors import DataError, ParameterError
 
-BUG_STATUS = 1  # exit status
+BUG_STATUS = STALE_STATUS = 1  # exit status
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 
 
@@ -43,13 +43,18 @@ def reproduce(
     report_only: Annotated[
         bool, typer.Option("--report", help="Measure nothing; write the report of the results that are there.")
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Measure nothing; list the results that are stale. Exit status 1 if any is."),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure the paper's tables and figures, and show them beside what it prints.
 
     Each is measured on those of the paper's data sets that are present; an experiment that has none uses the embedded
     corpus. Every result is kept when it ends. Run again, the command continues where it stopped and does not measure
-    anything twice. The report is one HTML page, and Markdown with its plots.
+    anything twice, except what is stale: measured with other settings, or by a method that answers otherwise since.
+    The report is one HTML page, and Markdown with its plots.
     """
     if seeds is not None and seeds < 1:
         raise ParameterError(f"--seeds must be at least 1, not {seeds}")
@@ -59,16 +64,20 @@ def reproduce(
     from neartag.experiments.report import draw
 
     names = tuple(dict.fromkeys(split_names(only))) or runner.NAMES
-    draw.check()
     target = Path(out or (QUICK_FOLDER if quick else FOLDER))
     folder = Path(results) if results else target / "results"
+    if check:
+        _list_stale(folder, names)
+        return
+    draw.check()
     for place in (target, folder):
         _make_folder(place)
 
     from neartag.core.threads import resolve_jobs
     from neartag.experiments import datasets
+    from neartag.experiments.behaviour import Behaviours
     from neartag.experiments.pages import write_report
-    from neartag.experiments.results import read_records
+    from neartag.experiments.results_folder import read_records
 
     resolve_jobs(jobs)
     runner.load_experiments(names)
@@ -80,7 +89,7 @@ def reproduce(
         seeds=seeds,
     )
     if report_only:
-        measured = runner.current_results(read_records(folder), plan)
+        measured = runner.current_results(read_records(folder), plan, Behaviours(folder))
     else:
         measured = runner.run(plan, names, folder, output.progress(quiet))
     pages = write_report(measured, target)
@@ -89,6 +98,25 @@ def reproduce(
         output.show_pairs([(page.suffix.removeprefix("."), str(page)) for page in pages])
     if any(record.bug for record in measured.records.values()):
         raise typer.Exit(BUG_STATUS)
+
+
+def _list_stale(folder: Path, names: tuple[str, ...]) -> None:
+    """Print each stale result of the named experiments with the reason; exit with 1 if there is any."""
+    from neartag.experiments import runner
+    from neartag.experiments.behaviour import Behaviours
+    from neartag.experiments.results_folder import read_records
+
+    if not folder.is_dir():
+        raise DataError(f"{folder}: there is no such folder; name the folder of the results with --results")
+    kept = {cell: record for cell, record in read_records(folder).items() if cell.experiment in names}
+    stale = runner.find_stale(kept, Behaviours(folder))
+    for cell in sorted(stale, key=lambda cell: cell.order()):
+        options = (f"{name}={value}" for name, value in cell.options)
+        words = " ".join(filter(None, (cell.experiment, cell.data, cell.method, *options, f"seed {cell.seed}")))
+        typer.echo(f"{words}: {stale[cell]}")
+    typer.echo(f"{len(stale)} of {len(kept)} results are stale")
+    if stale:
+        raise typer.Exit(STALE_STATUS)
 
 
 def split_names(text: str) -> list[str]:

@@ -108,15 +108,6 @@ def train(
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
     settings = choose_settings(preset, given, chosen.name)
     check_source(data)
-    check_target(Path(model), overwrite)
-
-    from neartag.cli.data import load_training
-    from neartag.core.threads import resolve_jobs
-    from neartag.linalg.rows import normalise
-    from neartag.storage.store import save_bundle
-    from neartag.tagging.corpus import Corpus
-    from neartag.tagging.fitting import fit_bundle
-
     options = EncoderOptions(
         encoder,
         features,
@@ -129,6 +120,16 @@ def train(
         language,
         None if preset is None else presets.get_features(preset),
     )
+    options.check()
+    check_target(Path(model), overwrite)
+
+    from neartag.cli.data import load_training
+    from neartag.core.threads import resolve_jobs
+    from neartag.linalg.rows import normalise
+    from neartag.storage.store import save_bundle
+    from neartag.tagging.corpus import Corpus
+    from neartag.tagging.fitting import fit_bundle
+
     to_fit = options.make_encoder(reading.part)
     classifier = chosen.estimator_class()(**settings)
     resolve_jobs(classifier.n_jobs)
@@ -157,6 +158,8 @@ def train(
         wish = None if calibration == "none" else calibration
         stored = fit_bundle(corpus, classifier, fitted, calibration=wish, progress=progress)
     cost = usage.measure()
+    if votes_were_better(stored.model):
+        output.message("votes alone decide: on the points held out they were better than rankers", quiet=quiet)
     with progress.start(None, f"saving {model}"):
         check_target(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
         save_bundle(stored, model)
@@ -184,6 +187,14 @@ def choose_settings(preset: str | None, given: dict[str, str | None], method: st
     if preset is None:
         return settings
     return {**presets.get(preset, method), **settings}
+
+
+def votes_were_better(model: Any) -> bool:
+    """Say whether a model was to have rankers, and has none though there were points enough to fit them."""
+    from neartag.x1.resolve import MIN_POINTS_TO_RERANK
+
+    asked = bool(model.parameters.get("refine"))
+    return asked and model.reranker is None and model.n_points >= MIN_POINTS_TO_RERANK
 
 
 def count_mapped_bytes(dataset: Any) -> int:

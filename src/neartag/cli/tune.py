@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neartag.cli import output, tune_report
+from neartag.cli.encoder_options import read_language
 from neartag.cli.options import (
     METHOD_NAMES,
     AsJson,
@@ -111,6 +112,7 @@ def tune(
     if minutes is not None and not 0 < minutes < float("inf"):
         raise ParameterError(f"--minutes must be above 0, not {minutes:g}")
     memory = read_settings({"max_memory": max_memory}).get("max_memory")
+    parameters = {} if language is None else {"language": read_language(language)}
     check_source(data)
 
     from neartag.core.threads import resolve_jobs
@@ -120,7 +122,7 @@ def tune(
     options = SearchOptions(fixed, tried, random_state, jobs, memory, minutes, resume)
     progress = output.progress(quiet)
     with progress.start(None, f"reading {data}"):
-        points = load_points(data, reading, options, max_points, language, fixed_kind, kinds)
+        points = load_points(data, reading, options, max_points, parameters, fixed_kind, kinds)
     if not quiet:
         reading.warn_skipped()
     if minutes is not None:  # reading is part of the time
@@ -144,11 +146,14 @@ def load_points(
     reading: Reading,
     options: SearchOptions,
     max_points: int | None,
-    language: str | None,
+    parameters: dict[str, Any],
     fixed_kind: list[str],
     kinds: list[str],
 ) -> Points:
-    """Return the points to search on: texts with the kinds of features to try, or rows of features."""
+    """Return the points to search on: texts with the kinds of features to try, or rows of features.
+
+    `parameters` are those of every kind of features: a language, if one was given.
+    """
     from neartag.cli.data import load_training
     from neartag.cli.sources import read_data
     from neartag.data import mapped
@@ -160,21 +165,20 @@ def load_points(
     with mapped.memory_limit(memory):
         given = None if reading.part == "vector" else read_data(data, "train", reading)
         if given is None or isinstance(given, Dataset):
-            if language is not None or fixed_kind or kinds:
-                what = "--language" if language is not None else FEATURES
+            if parameters or fixed_kind or kinds:
+                what = "--language" if parameters else FEATURES
                 raise ParameterError(f"{what}: {data} holds rows of features, not texts, so there is nothing to choose")
             dataset = load_training(data, memory, reading).dataset if given is None else given
             rows = draw_rows(dataset.X.shape[0], max_points, options.random_state)
             return RowPoints(*check_training(dataset.X[rows], dataset.Y[rows], "tune"))
-        from neartag.encoders.languages import language_code
         from neartag.tagging.tune_texts import TextPoints, collect_texts
 
-        parameters = {} if language is None else {"language": language_code(language)}
         texts, Y = collect_texts(given)
     if max_points is not None and max_points < len(texts):
         rows = draw_rows(len(texts), max_points, options.random_state)
         texts, Y = [texts[int(row)] for row in rows], Y[rows]
-    points = TextPoints(texts, Y, kinds or None, parameters=parameters, n_jobs=options.n_jobs)
+    limit = options.max_memory
+    points = TextPoints(texts, Y, kinds or None, parameters=parameters, n_jobs=options.n_jobs, max_memory=limit)
     return points.fix_features(fixed_kind[0]) if fixed_kind else points
 
 

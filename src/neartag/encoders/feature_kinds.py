@@ -26,6 +26,13 @@ TITLES = {
     CHARACTERS: "words and runs of characters",
     ALL: "words, word pairs and runs of characters",
 }
+# Why words were taken without a trial, and how that is told.
+FEW_DOCUMENTS, NO_LABELS, NO_WORDS = "few documents", "no labels", "no words"
+UNTRIED = {
+    FEW_DOCUMENTS: "there are too few documents to try others",
+    NO_LABELS: "the documents to learn from have no labels",
+    NO_WORDS: "there is no word in the documents that were looked at",
+}
 
 
 def kind_parameters(kind: object) -> dict[str, Any]:
@@ -44,13 +51,15 @@ class FeatureChoice:
     kind : str
         One of KINDS.
     scores : dict
-        For each kind that was tried, the mean of P@1, P@3 and P@5 on held-out documents, in percent. Empty: there were
-        too few documents to try.
+        For each kind that was tried, the mean of P@1, P@3 and P@5 on held-out documents, in percent. Empty: nothing
+        was tried.
     learned_from, tested_on : int
         How many documents each kind learned from, and was tested on.
     work_share : float
         Entries of the rows that the trial learned from or was tested on, as a share of the entries of all rows with the
         richest kind.
+    untried : str
+        One of UNTRIED: why nothing was tried, where nothing was.
     """
 
     kind: str
@@ -58,6 +67,7 @@ class FeatureChoice:
     learned_from: int = 0
     tested_on: int = 0
     work_share: float = 0.0
+    untried: str = FEW_DOCUMENTS
 
     @property
     def gain(self) -> float | None:
@@ -68,7 +78,7 @@ class FeatureChoice:
     def message(self) -> str:
         """The choice in a sentence."""
         if self.gain is None:
-            return f"{TITLES[self.kind]}, as there are too few documents to try others"
+            return f"{TITLES[self.kind]}, as {UNTRIED[self.untried]}"
         trial = f"{self.tested_on:,} held-out documents (P@1, P@3 and P@5, mean)"
         if self.kind == WORDS:
             return f"words; nothing else that was tried is clearly better on {trial}"
@@ -79,8 +89,8 @@ class FeatureChoice:
         return {**self.to_json(), "gain": None if self.gain is None else round(self.gain, 4), "message": self.message}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the choice, fit for JSON."""
-        return asdict(self)
+        """Return the choice, fit for JSON; without `untried` where it is the default, as earlier versions wrote it."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("untried", FEW_DOCUMENTS)}
 
     @classmethod
     def from_json(cls, value: Any) -> FeatureChoice:
@@ -89,6 +99,7 @@ class FeatureChoice:
         scores = choice.scores
         numbers = [choice.learned_from, choice.tested_on, choice.work_share, *scores.values()]
         fine = all(isinstance(number, (int, float)) and math.isfinite(number) for number in numbers)
+        fine = fine and choice.untried in UNTRIED
         if not fine or choice.kind not in KINDS or not scores.keys() <= KINDS.keys():
             raise ValueError("the choice of features cannot be read")
         if scores and not {choice.kind, WORDS} <= scores.keys():

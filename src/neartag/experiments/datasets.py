@@ -1,7 +1,7 @@
 """The data of the experiments: the paper's sets if they are there, what stands for them, and samples.
 
-Names are the registry's. `debian` is the embedded corpus, and `synthetic-wikilshtc-10` a made-up set of WikiLSHTC's
-shape with a tenth of its points, features and labels.
+Names are the registry's. `debian` is the embedded corpus, and `synthetic-wikilshtc` made-up data of WikiLSHTC's shape,
+of which experiments/scale.py takes fractions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from neartag.core.errors import ParameterError
-from neartag.data import debian, registry, synthetic
-from neartag.data.registry.dataset_facts import Sizes
+from neartag.data import debian, registry
+from neartag.data.registry.dataset_facts import PAPER, Sizes
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.experiments.printed import TABLE_2
 from neartag.linalg import csr
@@ -40,11 +40,14 @@ LARGE_SETS = {
 }
 OTHER_LARGE_SETS = ("yso-finna-en-100k",)  # real and large, but not the paper's
 SUBSTITUTES = {"eurlex4k-partial": "10,251 of EURLex's 19,348 documents, features made anew"}
-# Made-up sets in place of missing large ones: 1/10 of the size, so that two cores need hours and not days.
-SYNTHETIC_FRACTIONS = {"wiki10": 1, "delicious-large": 10, "wikilshtc": 10, "amazon": 10, "ads-1m": 10}
-QUICK_FRACTIONS = {"wiki10": 10}
+QUICK_SHAPES = ("wiki10",)  # made up in place of missing sets if minutes are all there is
 QUICK_TRAIN, QUICK_TEST = 3000, 1000  # points of a sample, at most
-_SYNTHETIC = re.compile(rf"synthetic-(?P<set>{'|'.join(LARGE_SETS)})-(?P<fraction>[1-9]\d*)")
+_SYNTHETIC = re.compile(rf"synthetic-(?P<set>{'|'.join(LARGE_SETS)})")
+# The paper's sets by the names that the extreme classification repository gives them, in lower case.
+_REPOSITORY_NAMES = {
+    facts.source.rpartition(" under ")[2].split(" ")[0].lower(): facts.name for facts in PAPER if facts.source
+}
+_SYNTHETIC_PREFIX = "synthetic-"
 _CACHED_SETS = 2  # held in memory between cells
 
 
@@ -65,8 +68,10 @@ def available() -> tuple[str, ...]:
 def choose(names: Sequence[str] = (), *, quick: bool = False) -> tuple[str, ...]:
     """Return the data sets that are wanted, all of which are there.
 
-    Without names: all that are present, and made-up sets in place of the paper's missing large ones.
+    Without names: all that are present, and made-up sets in place of the paper's missing large ones. The names of the
+    extreme classification repository, such as WikiLSHTC-325K, mean the registry's.
     """
+    names = [_REPOSITORY_NAMES.get(name.lower(), name) for name in names]
     here, made = available(), _synthetic_substitutes(quick)
     for name in names:
         if name not in here and not _SYNTHETIC.fullmatch(name):
@@ -91,6 +96,11 @@ def choose_large(wanted: Sequence[str]) -> list[str]:
     return [*_one_per_title(LARGE_SETS, wanted), *(name for name in OTHER_LARGE_SETS if name in wanted)]
 
 
+def is_large(name: str) -> bool:
+    """Return whether a data set is one of the large ones, real or made up, for which X1 has more learners."""
+    return name in LARGE_SETS or name in OTHER_LARGE_SETS or _SYNTHETIC.fullmatch(name) is not None
+
+
 def paper_name(name: str) -> str:
     """Return the paper's name of a data set, or of the one that it stands for; "" if there is none."""
     return {**SMALL_SETS, **LARGE_SETS}.get(name, "")
@@ -101,8 +111,7 @@ def title(name: str) -> str:
     if name == EMBEDDED:
         return "Debian (embedded corpus)"
     if match := _SYNTHETIC.fullmatch(name):
-        size = "" if match["fraction"] == "1" else f", 1/{match['fraction']} of its size"
-        return f"synthetic, {LARGE_SETS[match['set']]}'s shape{size}"
+        return f"synthetic, {LARGE_SETS[match['set']]}'s shape"
     if name in SUBSTITUTES:
         return f"{paper_name(name)} (substitute: {name})"
     return paper_name(name) or name
@@ -113,9 +122,9 @@ def synthetic_sets(wanted: Sequence[str]) -> list[str]:
     return [name for name in wanted if _SYNTHETIC.fullmatch(name)]
 
 
-def synthetic_name(name: str, fraction: int) -> str:
-    """Return the name of the made-up set with the shape of a large set, at 1/fraction of its size."""
-    return f"synthetic-{name}-{fraction}"
+def shape_of(name: str) -> str:
+    """Return the paper's name of the set whose shape a made-up set has."""
+    return LARGE_SETS[name.removeprefix(_SYNTHETIC_PREFIX)]
 
 
 def load(name: str) -> tuple[csr_matrix, csr_matrix]:
@@ -129,8 +138,6 @@ def load_official(name: str) -> Parts:
     if name == EMBEDDED:
         words, labels, _, count = _read_corpus()
         return _encode_corpus(words, labels, np.arange(count), np.arange(count, len(words)))
-    if match := _SYNTHETIC.fullmatch(name):
-        return _make_synthetic(LARGE_SETS[match["set"]], int(match["fraction"]))
     train, test = registry.load(name, "train"), registry.load(name, "test")
     # The file of one part may declare fewer features or labels than the other's.
     features, labels = max(train.n_features, test.n_features), max(train.n_labels, test.n_labels)
@@ -185,8 +192,8 @@ def _join(parts: Parts) -> tuple[csr_matrix, csr_matrix]:
 
 
 def _synthetic_substitutes(quick: bool) -> tuple[str, ...]:
-    fractions = QUICK_FRACTIONS if quick else SYNTHETIC_FRACTIONS
-    return tuple(synthetic_name(name, part) for name, part in fractions.items() if not registry.is_here(name))
+    shapes = QUICK_SHAPES if quick else tuple(LARGE_SETS)
+    return tuple(f"{_SYNTHETIC_PREFIX}{name}" for name in shapes if not registry.is_here(name))
 
 
 def _one_per_title(titles: dict[str, str], wanted: Sequence[str]) -> list[str]:
@@ -239,13 +246,3 @@ def _encode_corpus(words: list[list[str]], labels: csr_matrix, train: np.ndarray
     features = TfidfFeatures()
     X = features.fit_transform([words[row] for row in train])
     return Parts(X, labels[train], features.transform([words[row] for row in test]), labels[test])
-
-
-def _make_synthetic(paper: str, fraction: int) -> Parts:
-    shape = TABLE_2[paper]
-    train, test, features, labels = (
-        max(2, (count or 0) // fraction) for count in (shape.train, shape.test, shape.features, shape.labels)
-    )
-    averages = float(shape.features_per_point or 1), float(shape.labels_per_point or 1)  # the paper has all of them
-    made = synthetic.make(train + test, features, labels, *averages)
-    return Parts(made.X[:train], made.Y[:train], made.X[train:], made.Y[train:])

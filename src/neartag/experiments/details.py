@@ -24,7 +24,9 @@ def introduction(results: Results) -> list[Block]:
         "paper prints, and the difference. A star or bold type marks the best of a row, once among the measured and "
         "once among the printed numbers. Precisions are in percent. Run again, the command continues where it stopped."
     )
-    blocks: list[Block] = [Text([first, *_describe_samples(results), *_describe_outdated(results)])]
+    blocks: list[Block] = [
+        Text([first, *_describe_samples(results), *_describe_outdated(results), *_describe_stale(results)])
+    ]
     if substitutes := _describe_substitutes(results):
         blocks.append(Text(substitutes, title="What stands for what", as_list=True))
     if results.failed:
@@ -47,10 +49,11 @@ def every_number(results: Results) -> list[Block]:
             cell.method,
             _join_settings(options),
             _join_settings(record.settings),
+            record.behaviour or "–",
             f"{environments[environment]}, {record.jobs}",
         )
         groups.setdefault(group, []).append(record)
-    columns = ["experiment", "data", "method", "options", "settings", "where, cores", "seeds", "seconds"]
+    columns = ["experiment", "data", "method", "options", "settings", "behaviour", "where, cores", "seeds", "seconds"]
     rows = [
         [*group, _join_ranges(record.cell.seed for record in records), _mean_seconds(records)]
         for group, records in sorted(groups.items())
@@ -63,7 +66,9 @@ def every_number(results: Results) -> list[Block]:
             columns,
             rows,
             note="Settings that are not named have their defaults. The seed is the number of the split and the random "
-            "state of the method. Seconds are those of one run of the whole cell, on average.",
+            "state of the method. Behaviour is the digest of what the method answered on fixed data when the "
+            "number was measured (`neartag reproduce --check`). Seconds are those of one run of the whole cell, on "
+            "average.",
         ),
     ]
 
@@ -81,6 +86,20 @@ def _describe_outdated(results: Results) -> list[str]:
     if not results.outdated:
         return []
     return [f"{results.outdated} measurements are left out, because their settings were changed since; run it again."]
+
+
+def _describe_stale(results: Results) -> list[str]:
+    if not results.stale:
+        return []
+    counts: dict[str, int] = {}
+    for cell in sorted(results.stale, key=Cell.order):
+        name = " ".join(filter(None, (cell.experiment, cell.method)))
+        counts[name] = counts.get(name, 0) + 1
+    listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
+    return [
+        f"{len(results.stale)} measurements are stale: their method answers otherwise since, or what it answered "
+        f"then was not kept: {listed}. Run it again to measure them anew."
+    ]
 
 
 def _describe_substitutes(results: Results) -> list[str]:

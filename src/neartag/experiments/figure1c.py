@@ -12,7 +12,9 @@ from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Seri
 from neartag.experiments.results import Results, Summary
 from neartag.experiments.runner import Experiment, Work
 
-METHODS = ("x1", "local_leml")
+METHODS = (methods.STRICT, methods.OWN, "local_leml")
+# LocalLEML has the clusters of X1 (paper), learner by learner, so that only the embeddings differ.
+SAME_CLUSTERS = ("max_cluster_size", "cluster_start", "k_means")
 CLUSTERS, QUICK_CLUSTERS = (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 8, 16, 32)
 RUNS = 3
 
@@ -38,12 +40,13 @@ class Clusters(Experiment):
         ]
 
     def settings(self, cell: Cell) -> dict[str, Any]:
-        """Return the paper's settings for X1 and LocalLEML's preset, with one learner and so many clusters."""
-        return {
-            **methods.settings_for(cell.method, cell.data, quick=cell.quick),
-            "n_learners": 1,
-            "n_clusters": cell.option("clusters"),
-        }
+        """Return the settings of X1's columns, or LEML's with the clusters of X1 (paper); one learner."""
+        own = (
+            local_leml_settings(cell.data)
+            if cell.method == "local_leml"
+            else methods.settings_for(cell.method, cell.data, quick=cell.quick)
+        )
+        return {**own, "n_learners": 1, "n_clusters": cell.option("clusters")}
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision on the test part."""
@@ -62,10 +65,16 @@ class Clusters(Experiment):
         return blocks
 
 
-def curve(results: Results, method: str) -> dict[int, Summary]:
-    """Return P@1 by the number of clusters; all results are of one data set."""
+def local_leml_settings(data: str) -> dict[str, Any]:
+    """Return LEML's settings on a data set, its rank too, for clusters made as X1 (paper) makes them."""
+    clusters = {name: methods.paper_settings(data)[name] for name in SAME_CLUSTERS}
+    return {**methods.preset("leml", data), **clusters}
+
+
+def curve(results: Results, method: str, name: str = "P@1") -> dict[int, Summary]:
+    """Return a precision by the number of clusters; all results are of one data set."""
     own = results.select(method=method)
-    summaries = {clusters: own.select(clusters=clusters).summary("P@1") for clusters in sorted(own.names("clusters"))}
+    summaries = {clusters: own.select(clusters=clusters).summary(name) for clusters in sorted(own.names("clusters"))}
     return {clusters: summary for clusters, summary in summaries.items() if summary is not None}
 
 
@@ -82,7 +91,8 @@ def _report_data(own: Results, data: str) -> list[Block]:
         for method, points in curves.items()
     ]
     note = (
-        "One learner each, the same clusters for both. With one cluster LocalLEML is LEML. The band is one standard "
+        "One learner each. LocalLEML has the same clusters as X1 (paper), and in each LEML's rank and settings: with "
+        "one cluster it is LEML. Neartag's variant makes its clusters in its own way. The band is one standard "
         "deviation over the starts of k-means. The paper's figure is for Wiki10."
     )
     plot = Figure(f"Figure 1 (c), {title}", f"figure1c-{data}", series, "clusters", "P@1, percent", note, x_log=True)

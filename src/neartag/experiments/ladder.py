@@ -127,6 +127,12 @@ class Ladder(Experiment):
             return table3.EXPERIMENT.settings(cell)
         return rung_settings(cell.data, cell.option("change"), cell.option("rung"), cell.quick)
 
+    def probe(self, cell: Cell) -> str:
+        """Return both forms of X1 where a rung stands between them."""
+        if cell.experiment != self.name:
+            return table3.EXPERIMENT.probe(cell)
+        return "x1-refined" if self.settings(cell).get("refine") else "x1-ladder"
+
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size, and how many points the split has."""
         parts = datasets.split(cell.data, cell.seed, cell.quick)

@@ -28,10 +28,10 @@ class Section(NamedTuple):
 
 def write_report(results: Results, folder: Path, names: Sequence[str] = NAMES) -> list[Path]:
     """Write reproduction.html, reproduction.md and the plots in reproduction/; return the paths of the two pages."""
-    sections = [Section(name, get(name).title, blocks) for name in names if (blocks := get(name).report(results))]
+    sections = make_sections(results, names)
     pages = {
         folder / f"{FILE_NAME}.html": _to_html(sections, results),
-        folder / f"{FILE_NAME}.md": _to_markdown(sections, results),
+        folder / f"{FILE_NAME}.md": to_markdown(sections, results),
     }
     figures = [block for section in sections for block in section.blocks if isinstance(block, Figure)]
     plots = {folder / FILE_NAME / f"{figure.name}.svg": draw.svg(figure) + "\n" for figure in figures}
@@ -45,6 +45,11 @@ def write_report(results: Results, folder: Path, names: Sequence[str] = NAMES) -
     return list(pages)
 
 
+def make_sections(results: Results, names: Sequence[str] = NAMES) -> list[Section]:
+    """Return the parts of those experiments that have something to show."""
+    return [Section(name, get(name).title, blocks) for name in names if (blocks := get(name).report(results))]
+
+
 def _to_html(sections: Sequence[Section], results: Results) -> str:
     parts = [("about", "", html.render(details.introduction(results)))]
     parts += [(section.name, section.title, html.render(section.blocks)) for section in sections]
@@ -53,7 +58,9 @@ def _to_html(sections: Sequence[Section], results: Results) -> str:
     return html.page(TITLE, [*parts, ("details", "Details", folded)])
 
 
-def _to_markdown(sections: Sequence[Section], results: Results) -> str:
+def to_markdown(sections: Sequence[Section], results: Results) -> str:
+    """Return the Markdown page, which refers to the plots as files."""
+
     def plot_path(figure: Figure) -> str:
         return f"{FILE_NAME}/{figure.name}.svg"
 

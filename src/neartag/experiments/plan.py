@@ -5,16 +5,12 @@ A cell is one measurement: an experiment, a data set, a method, a seed and optio
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 QUICK = "quick"  # the option of a cell that is measured on a sample
-_MAX_KEY_LENGTH = 120  # characters; a longer key is cut and gets a checksum at its end
-_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
 
 
 @dataclass(frozen=True)
@@ -46,24 +42,19 @@ class Cell:
         """Return an option's value."""
         return self.settings.get(name, default)
 
-    def key(self) -> str:
-        """Return a short text for a file name, which no other cell of the experiment has."""
-        words = [self.data, self.method, *(f"{name}={_text(value)}" for name, value in self.options), str(self.seed)]
-        whole = "_".join(word for word in words if word)
-        safe = _UNSAFE.sub("-", whole)
-        if safe != whole or len(safe) > _MAX_KEY_LENGTH:
-            safe = f"{safe[:_MAX_KEY_LENGTH]}.{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
-        return safe
+    def order(self) -> tuple[str, str, str, str, int]:
+        """Return what cells are sorted by."""
+        return self.experiment, self.data, self.method, json.dumps(self.settings), self.seed
 
     def as_json(self) -> dict[str, Any]:
-        """Return the cell as `from_json` takes it."""
+        """Return the cell as `from_json` takes it; options are left out where there are none."""
         plain = {"experiment": self.experiment, "data": self.data, "method": self.method, "seed": self.seed}
-        return {**plain, "options": self.settings}
+        return {**plain, **({"options": self.settings} if self.options else {})}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Cell:
-        """Return the cell that `as_json` described."""
-        pairs = tuple(value["options"].items())
+        """Return the cell that `as_json` described; other fields are passed over."""
+        pairs = tuple(value.get("options", {}).items())
         return cls(value["experiment"], value["data"], value["method"], value["seed"], pairs)
 
 
@@ -94,7 +85,3 @@ class Plan:
 def _freeze(value: Any) -> Any:
     """Return a JSON value as one that can be a key."""
     return tuple(map(_freeze, value)) if isinstance(value, list) else value
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

@@ -28,7 +28,7 @@ SPLITS = 3
 HELD_OUT_SHARE = 0.2
 NEIGHBOURS = (50, 100, 200, 400)  # n̄
 VOTERS = (5, 10, 20, 40, 80)  # k
-PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 3.0, 10.0)  # λ
+PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 3.0, 10.0, 30.0)  # λ
 # On samples.
 QUICK_NEIGHBOURS, QUICK_VOTERS, QUICK_PENALTIES = (50,), (10, 20), (1.0,)
 
@@ -147,6 +147,10 @@ class Readings(Experiment):
         tried = {"svp_neighbours": neighbours, "l2": penalties, "vote_neighbours": voters}
         other = {"rows": reading.rows, "ties": reading.ties, "itself": reading.itself, "k is n̄": reading.same_count}
         return {"x1": {**paper, **reading.changes}, "tried": tried, **other}
+
+    def probe(self, cell: Cell) -> str:
+        """Return the paper's X1, of which a reading changes little."""
+        return "x1-paper"
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return what was chosen, its precision on the held-out part, and that on the test part."""

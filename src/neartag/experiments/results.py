@@ -1,17 +1,13 @@
-"""What was measured: one small JSON file per cell in a folder, and the means over seeds that tables show."""
+"""What was measured: the record of each cell, and the means over seeds that tables show."""
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from neartag.core.errors import DataError
-from neartag.data.files import open_to_replace, read_bytes
 from neartag.experiments.plan import Cell, Plan
 
 
@@ -24,6 +20,7 @@ class Record:
     failed: str = ""  # the reason; "": it was measured
     bug: bool = False  # whether the failure is a bug in neartag
     settings: dict[str, Any] = field(default_factory=dict)  # of the method; the seed is the cell's
+    behaviour: str = ""  # digest of what the method answered on fixed data when this was measured; "": none was taken
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     jobs: int = 1
@@ -32,13 +29,15 @@ class Record:
     date: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as `from_json` takes it."""
-        return {**self.__dict__, "cell": self.cell.as_json()}
+        """Return the record as `from_json` takes it; what is empty is left out."""
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "cell"}
+        return {**self.cell.as_json(), **{name: value for name, value in own.items() if value or name == "measured"}}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Record:
         """Return the record that `as_json` described."""
-        return cls(**{**value, "cell": Cell.from_json(value["cell"])})
+        own = {each.name for each in fields(cls)}
+        return cls(Cell.from_json(value), **{name: each for name, each in value.items() if name in own})
 
 
 class Summary(NamedTuple):
@@ -52,10 +51,13 @@ class Summary(NamedTuple):
 class Results(Mapping[Cell, dict]):
     """The measured numbers by cell; cells that failed are in `failed`."""
 
-    def __init__(self, records: Mapping[Cell, Record], plan: Plan, outdated: int = 0) -> None:
+    def __init__(
+        self, records: Mapping[Cell, Record], plan: Plan, outdated: int = 0, stale: Collection[Cell] = ()
+    ) -> None:
         self.records = dict(records)
         self.plan = plan
         self.outdated = outdated  # how many were left out, because they were measured with other settings
+        self.stale = frozenset(stale)  # cells whose method answered otherwise then, or of which that is not known
         self._measured = {cell: record.measured for cell, record in self.records.items() if not record.failed}
 
     def __getitem__(self, cell: Cell) -> dict[str, Any]:
@@ -104,38 +106,3 @@ class Results(Mapping[Cell, dict]):
 def summarise(values: Sequence[float]) -> Summary:
     """Return the mean and standard deviation of a number over runs."""
     return Summary(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
-
-
-def record_file(folder: Path, cell: Cell) -> Path:
-    """Return the file of a cell's record."""
-    return folder / cell.experiment / f"{cell.key()}.json"
-
-
-def write_record(folder: Path, record: Record) -> None:
-    """Write a record to its file, whole or not at all."""
-    path = record_file(folder, record.cell)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{path.parent}: cannot be made: {error.strerror or error}") from error
-    text = json.dumps(record.as_json(), indent=1, ensure_ascii=False, allow_nan=False, default=_to_python)
-    with open_to_replace(path) as stream:
-        stream.write(f"{text}\n".encode())
-
-
-def read_records(folder: Path) -> dict[Cell, Record]:
-    """Return all records in a folder by cell, in a fixed order."""
-    records = {}
-    for path in sorted(folder.glob("*/*.json")):
-        try:
-            record = Record.from_json(json.loads(read_bytes(path)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path}: is not a result that this version can read ({error}); delete it") from error
-        if path.parent.name == record.cell.experiment:
-            records[record.cell] = record
-    return dict(sorted(records.items(), key=lambda entry: entry[0].seed))
-
-
-def _to_python(value: Any) -> Any:
-    """Return a number or an array of numpy as one of Python."""
-    return value.tolist()

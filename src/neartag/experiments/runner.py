@@ -13,6 +13,7 @@ import json
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,16 @@ from neartag.core.errors import NeartagError, ParameterError
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs
 from neartag.experiments import machine
+from neartag.experiments.behaviour import Behaviours, find_probe
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block
-from neartag.experiments.results import Record, Results, read_records, write_record
+from neartag.experiments.results import Record, Results
+from neartag.experiments.results_folder import read_records, write_record
 
 # Experiments by name, in the order of the report; each is the module or package of that name.
 NAMES = (
     "table1",
+    "scale",
     "table2",
     "table3",
     "table4",
@@ -81,6 +85,12 @@ class Experiment:
         """Return the settings of a cell's method as JSON; a kept result with other settings is measured again."""
         return {}
 
+    def probe(self, cell: Cell) -> str:
+        """Return the probe whose answers tell whether a kept result is fresh; "" if no method is trained."""
+        from neartag.experiments.methods import find_variant  # which needs this module
+
+        return find_probe(find_variant(cell.method).method, self.settings(cell)) if cell.method else ""
+
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return the measured numbers of a cell as JSON."""
         raise NotImplementedError
@@ -102,14 +112,16 @@ def load_experiments(names: Sequence[str] = NAMES) -> dict[str, Experiment]:
     return {name: get(name) for name in names}
 
 
-def pending_cells(plan: Plan, experiments: Iterable[Experiment], kept: Mapping[Cell, Record]) -> list[Cell]:
-    """Return the cells that are not measured yet, or were with other settings; those of low seeds first."""
+def pending_cells(
+    plan: Plan, experiments: Iterable[Experiment], kept: Mapping[Cell, Record], behaviours: Behaviours
+) -> list[Cell]:
+    """Return the cells that are not measured yet, or whose result is not fresh; those of low seeds first."""
     pending = []
     for experiment in experiments:
         wanted = dict.fromkeys(experiment.cells(plan))
-        cells = [cell for cell in wanted if not _is_done(experiment, cell, kept.get(cell))]
+        cells = [cell for cell in wanted if not _is_done(experiment, kept.get(cell), behaviours)]
         pending += sorted(cells, key=lambda cell: cell.seed)  # so that each place has one number before any has ten
-    return pending
+    return list(dict.fromkeys(pending))  # two experiments may ask for the same
 
 
 def run(
@@ -118,6 +130,7 @@ def run(
     folder: Path,
     progress: Progress,
     experiments: Mapping[str, Experiment] | None = None,
+    behaviours: Behaviours | None = None,
 ) -> Results:
     """Measure the pending cells of the named experiments, keep them in the folder, and return all current results.
 
@@ -125,24 +138,33 @@ def run(
     `experiments` are those that there are; None: the paper's.
     """
     experiments = load_experiments() if experiments is None else experiments
+    behaviours = behaviours or Behaviours(folder)
     kept = read_records(folder)
-    pending = pending_cells(plan, [experiments[name] for name in names], kept)
+    pending = pending_cells(plan, [experiments[name] for name in names], kept, behaviours)
     with progress.start(len(pending), "measuring"):
         for number, cell in enumerate(pending):
             title = " ".join(filter(None, (cell.experiment, cell.data, cell.method, f"run {cell.seed + 1}")))
             title = ", ".join(filter(None, (_time_left(pending[number:], kept.values()), title)))
             progress.advance(0, title)
-            record = measure(experiments[cell.experiment], cell, Work(plan.jobs, progress, title))
+            experiment = experiments[cell.experiment]
+            digest = behaviours.keep(experiment.probe(cell))
+            record = replace(measure(experiment, cell, Work(plan.jobs, progress, title)), behaviour=digest)
             write_record(folder, record)
             kept[cell] = record
             progress.advance(1, f"{title}: {'failed' if record.failed else 'done'}")
-    return current_results(kept, plan, experiments)
+    return current_results(kept, plan, behaviours, experiments)
 
 
 def current_results(
-    kept: Mapping[Cell, Record], plan: Plan, experiments: Mapping[str, Experiment] | None = None
+    kept: Mapping[Cell, Record],
+    plan: Plan,
+    behaviours: Behaviours,
+    experiments: Mapping[str, Experiment] | None = None,
 ) -> Results:
-    """Return the results of the plan's kind, quick or not, that were measured with today's settings."""
+    """Return the results of the plan's kind, quick or not, that were measured with today's settings.
+
+    Nothing is trained here: results of a behaviour that is not the newest known one are marked as stale.
+    """
     experiments = load_experiments() if experiments is None else experiments
     fitting = {
         cell: record for cell, record in kept.items() if cell.quick == plan.quick and cell.experiment in experiments
@@ -150,7 +172,32 @@ def current_results(
     current = {
         cell: record for cell, record in fitting.items() if not _is_outdated(experiments[cell.experiment], record)
     }
-    return Results(current, plan, outdated=len(fitting) - len(current))
+    probes = {cell: experiments[cell.experiment].probe(cell) for cell in current}
+    stale = [
+        cell
+        for cell, probe in probes.items()
+        if probe and not (current[cell].behaviour and current[cell].behaviour == behaviours.newest(probe))
+    ]
+    return Results(current, plan, outdated=len(fitting) - len(current), stale=stale)
+
+
+def find_stale(
+    kept: Mapping[Cell, Record], behaviours: Behaviours, experiments: Mapping[str, Experiment] | None = None
+) -> dict[Cell, str]:
+    """Return the kept cells that are not fresh, each with the reason; every method that they need is probed."""
+    experiments = load_experiments() if experiments is None else experiments
+    reasons = {}
+    for cell, record in kept.items():
+        experiment = experiments.get(cell.experiment)
+        if experiment is None:
+            reasons[cell] = "no such experiment"
+        elif record.failed:
+            reasons[cell] = f"failed: {record.failed}"
+        elif _is_outdated(experiment, record):
+            reasons[cell] = "measured with other settings"
+        elif not _is_fresh(experiment, record, behaviours):
+            reasons[cell] = "the method answers otherwise now" if record.behaviour else "measured before digests"
+    return reasons
 
 
 def measure(experiment: Experiment, cell: Cell, work: Work) -> Record:
@@ -183,13 +230,26 @@ def measure(experiment: Experiment, cell: Cell, work: Work) -> Record:
     )
 
 
-def _is_done(experiment: Experiment, cell: Cell, record: Record | None) -> bool:
-    return record is not None and not record.failed and not _is_outdated(experiment, record)
+def _is_done(experiment: Experiment, record: Record | None, behaviours: Behaviours) -> bool:
+    if record is None or record.failed or _is_outdated(experiment, record):
+        return False
+    return _is_fresh(experiment, record, behaviours)
+
+
+def _is_fresh(experiment: Experiment, record: Record, behaviours: Behaviours) -> bool:
+    """Return whether the method still does what it did when the cell was measured."""
+    probe = experiment.probe(record.cell)
+    if probe and not record.behaviour:
+        return False  # without a probing that takes a second
+    return record.behaviour == behaviours.today(probe)
 
 
 def _is_outdated(experiment: Experiment, record: Record) -> bool:
     """Return whether the settings were changed since; no mean may be taken over different settings."""
-    return not record.failed and record.settings != _settings_as_json(experiment, record.cell)
+    try:
+        return not record.failed and record.settings != _settings_as_json(experiment, record.cell)
+    except ParameterError:
+        return True  # there is no such method any more
 
 
 def _settings_as_json(experiment: Experiment, cell: Cell) -> dict[str, Any]:

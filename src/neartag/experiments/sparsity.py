@@ -60,6 +60,10 @@ class Sparsity(Experiment):
         x1 = methods.paper_settings(cell.data, quick=cell.quick)
         return {"x1": x1, "l1": list(QUICK_PENALTIES if cell.quick else PENALTIES)}
 
+    def probe(self, cell: Cell) -> str:
+        """Return the paper's X1."""
+        return "x1-paper"
+
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return what each μ gives."""
         threads, given = resolve_jobs(work.jobs), self.settings(cell)

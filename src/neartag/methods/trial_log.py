@@ -59,7 +59,7 @@ class TrialLog:
                 f"the file to begin anew, or run the same search again to go on with it"
             )
         for line in lines[1:]:
-            self._trials[line["key"]] = Trial(**line["trial"])
+            self._trials.update([_read_trial(path, line)])
 
     @staticmethod
     def _append(path: Path, line: dict[str, Any]) -> None:
@@ -81,18 +81,35 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise ParameterError(f"{path}: the progress of a search cannot be read: {error.strerror}") from error
     whole = content[: content.rfind(b"\n") + 1]
-    refusal = f"{path} is no progress of a search: delete it, or name another file"
     try:
         lines = [json.loads(line) for line in whole.splitlines()]
     except ValueError as error:
-        raise ParameterError(refusal) from error
+        raise _refusal(path) from error
     if (content and not lines) or any(not isinstance(line, dict) for line in lines):
         if content.startswith(b'{"neartag_tune"'):  # killed while it wrote the first line
             return []
-        raise ParameterError(refusal)
+        raise _refusal(path)
     if lines and "neartag_tune" not in lines[0]:
-        raise ParameterError(refusal)
+        raise _refusal(path)
     if len(whole) < len(content):
         with contextlib.suppress(OSError):
             os.truncate(path, len(whole))
     return lines
+
+
+def _read_trial(path: Path, line: dict[str, Any]) -> tuple[str, Trial]:
+    """Return a finished trial and its key."""
+    try:
+        key, trial = line["key"], Trial(**line["trial"])
+        numbers = [trial.points, trial.seconds, trial.total_seconds, *trial.metrics.values()]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _refusal(path) from error
+    texts, settings = (key, trial.error), trial.settings
+    fine = all(isinstance(number, (int, float)) for number in numbers) and all(isinstance(text, str) for text in texts)
+    if not fine or not isinstance(settings, dict):
+        raise _refusal(path)
+    return key, trial
+
+
+def _refusal(path: Path) -> ParameterError:
+    return ParameterError(f"{path} is no progress of a search: delete it, or name another file")

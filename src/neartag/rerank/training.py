@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from neartag.linalg.rows import Rows, csr_arrays
 from neartag.rerank.candidates import Candidates, candidates_per_source, generate
 from neartag.rerank.fusion import Fusion, fixed_subsample
-from neartag.rerank.hard_negatives import CachedNeighbours, NeighbourSearch, find_hard_negatives
+from neartag.rerank.hard_negatives import BLOCK_ROWS, CachedNeighbours, NeighbourSearch, find_hard_negatives
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.rerank.rankers import Rankers, fit_rankers
 from neartag.rerank.reranker import Reranker
@@ -30,8 +30,9 @@ MIN_RECALL = 0.97
 N_REPORTED_STEPS = 4
 # Candidates that a fusion is fitted to at most.
 MAX_FUSION_CANDIDATES = 250_000
-# Bytes for each candidate that a training point may have, at the peak of training; measured on yso-finna-en-100k.
-BYTES_PER_CANDIDATE = 45
+# Bytes at the peak of training, for each entry of the rows, for each candidate that a training point may have, and for
+# each of those at work. A test holds them against what is asked for.
+BYTES_PER_ENTRY, BYTES_PER_CANDIDATE, BYTES_AT_WORK = 40, 45, 40
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
 # the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
@@ -105,9 +106,13 @@ class HeldOutCandidates:
         return self.labels, out
 
 
-def bytes_needed(Y: csr_matrix, options: RerankOptions) -> int:
-    """Return about how many bytes `fit_reranker` needs at its peak, beyond the rows: mostly for hard negatives."""
-    return BYTES_PER_CANDIDATE * 2 * options.candidates_for(Y) * Y.shape[0]  # from two sources
+def bytes_needed(X: Rows, Y: csr_matrix, options: RerankOptions) -> int:
+    """Return about how many bytes `fit_reranker` needs at its peak, beyond the rows themselves.
+
+    These are rows without those held out, an index of the rows, hard negatives from two sources, and weights.
+    """
+    entries, each, n = int(X.nnz if sparse.issparse(X) else X.size), 2 * options.candidates_for(Y), X.shape[0]
+    return BYTES_PER_ENTRY * entries + each * (BYTES_PER_CANDIDATE * n + BYTES_AT_WORK * min(n, BLOCK_ROWS))
 
 
 def fit_reranker(
@@ -150,8 +155,10 @@ def fit_reranker(
     default_similarity, default_behind = (
         float(right[:, each].mean()) if len(right) else 0.0 for each in (SIMILARITY_COLUMN, BEHIND_COLUMN)
     )
-    final = others
-    if neighbours is not None:
+    if neighbours is None:
+        final = others
+    else:
+        del others  # first, to make room
         final = _prepare(X, Y, neighbours, size, options.seed, threads)
         ranked = final.fit_rankers(cost, options.min_weight, threads)
     report(1)

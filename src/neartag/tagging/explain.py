@@ -99,14 +99,17 @@ def reasons(
     ((best, share_of),) = _answers(model, retrieved, k)
     known = TextWords(stored, text, X, words, **limits)
     described: dict[int, Voter] = {}
-    given = []
+    given: list[Reason] = []
+    proposed: set[int] | None = None  # labels that votes or centroids proposed; asked for once it is needed
     for label, score, share in best:
         own = [point for point in share_of if label in labels_of(model, point)][:voters]
         for point in own:
             if point not in described:
                 described[point] = _voter(stored, point, share_of[point], known)
         score = score if calibration is None else float(calibration(np.array(score)))
-        source = VOTES if own else _source(model, retrieved, label)
+        if not own and proposed is None:
+            proposed = _proposed_labels(model, retrieved)
+        source = VOTES if own else MEAN if proposed and label in proposed else FREQUENCY
         voted = [described[point] for point in own]
         given.append(Reason(names[label], score, share, voted, known.contributions(label), source))
     return given
@@ -129,9 +132,9 @@ def _answers(model: Any, retrieved: Retrieved, k: int) -> list[tuple[Best, dict[
     return all_answers
 
 
-def _source(model: Any, retrieved: Retrieved, label: int) -> str:
-    """Return what brings up a label that nobody voted for."""
-    return MEAN if is_refined(model) and label in model.candidates(retrieved)[0] else FREQUENCY
+def _proposed_labels(model: Any, retrieved: Retrieved) -> set[int]:
+    """Return the labels of a row among which rankers decide: a label that nobody voted for is there by its mean."""
+    return set(model.candidates(retrieved)[0].ravel().tolist()) if is_refined(model) else set()
 
 
 def _voter(stored: StoredModel, point: int, share: float, known: TextWords) -> Voter:

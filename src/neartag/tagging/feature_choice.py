@@ -15,15 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.core.errors import DataError
+from neartag.core.errors import DataError, ParameterError
 from neartag.core.estimator import choose_progress
+from neartag.core.parameters import parse_bytes
 from neartag.core.progress import Progress
+from neartag.core.threads import resolve_jobs
 from neartag.data.documents import Document
 from neartag.encoders.base import read_items
 from neartag.encoders.feature_kinds import (
     ALL,
     CHARACTERS,
     KINDS,
+    NO_LABELS,
+    NO_WORDS,
     PAIRS,
     WORDS,
     AutoFeatures,
@@ -58,12 +62,13 @@ def fit_corpus(
     *,
     keep_texts: bool = True,
     n_jobs: int | None = -1,
+    max_memory: int | str | None = None,
     progress: Progress | bool = False,
 ) -> tuple[Corpus, Any]:
     """Return the documents as a corpus, and the encoder that was fitted to them, chosen here if it is AutoFeatures.
 
     Each document is read once. Where features are chosen, the texts are kept meanwhile: in a file, if they would take
-    too much memory.
+    too much memory. `n_jobs` and `max_memory` are for the trial.
     """
     if not isinstance(encoder, AutoFeatures):
         return build_corpus(documents, encoder, keep_texts=keep_texts), encoder
@@ -76,7 +81,7 @@ def fit_corpus(
     ids = collector.unique_ids()
     shown = choose_progress(progress)
     with shown.start(None, "choosing features"):
-        choice = choose_features(texts, Y, encoder.parameters, n_jobs=n_jobs)
+        choice = choose_features(texts, Y, encoder.parameters, n_jobs=n_jobs, max_memory=max_memory)
     chosen = make_features(choice.kind, encoder.parameters)
     with shown.start(None, "encoding texts"):
         X = chosen.fit_transform(texts)
@@ -95,6 +100,7 @@ def choose_features(
     parameters: dict[str, Any] | None = None,
     *,
     n_jobs: int | None = -1,
+    max_memory: int | str | None = None,
     limits: TrialLimits = LIMITS,
 ) -> FeatureChoice:
     """Return which kind of features to take for texts with labels Y (n, L), and what the trial told.
@@ -109,19 +115,31 @@ def choose_features(
         Parameters of TfidfFeatures that every kind gets, such as a language.
     n_jobs : int, default -1
         Cores to use; the choice does not depend on them.
+    max_memory : int or str, optional
+        Memory that a training of the trial may use; the choice does not depend on it.
     limits : TrialLimits
         How much the trial may cost.
+
+    Raises
+    ------
+    ParameterError
+        If the trial needs more than `max_memory`.
     """
     given = parameters or {}
     order = np.random.default_rng(0).permutation(len(texts))
-    n_sampled, entries = _plan(texts, order, given, limits)
+    if len(texts) < limits.min_documents:
+        return FeatureChoice(WORDS)
+    entries = _count_entries([texts[int(row)] for row in order[: limits.probed]], given)
+    if entries is None:
+        return FeatureChoice(WORDS, untried=NO_WORDS)
+    n_sampled = _sample_size(len(texts), entries, limits)
     if n_sampled < limits.min_documents:
         return FeatureChoice(WORDS)
     n_tested = round(limits.tested_share * n_sampled)
     tested, learned = np.sort(order[:n_tested]), np.sort(order[n_tested:n_sampled])
     if not Y[learned].nnz:
-        return FeatureChoice(WORDS)
-    trial = _Trial(texts, Y, learned, tested, given, n_jobs)
+        return FeatureChoice(WORDS, untried=NO_LABELS)
+    trial = _Trial(texts, Y, learned, tested, given, n_jobs, max_memory)
     kind = _choose(trial, limits)
     used = sum(entries[tried] for tried in trial.precision) * n_sampled
     return FeatureChoice(
@@ -145,23 +163,23 @@ def _choose(trial: _Trial, limits: TrialLimits) -> str:
     return PAIRS if trial.is_clearly_better(PAIRS, WORDS, limits) else WORDS
 
 
-def _plan(
-    texts: Sequence[str], order: np.ndarray, given: dict[str, Any], limits: TrialLimits
-) -> tuple[int, dict[str, float]]:
-    """Return how many documents the trial may use, 0 where there are too few, and the entries of a row by kind."""
-    if len(texts) < limits.min_documents:
-        return 0, {}
-    probe = [texts[int(row)] for row in order[: limits.probed]]
+def _count_entries(probe: Sequence[str], given: dict[str, Any]) -> dict[str, float] | None:
+    """Return the entries of a row by kind, on average over these texts; None where there is no word in any of them."""
     entries = {}
     for kind in (WORDS, PAIRS, CHARACTERS, ALL):
         try:
             X = make_features(kind, {**given, "min_df": 1}).fit_transform(probe)
-        except DataError:  # no word in any of them
-            return 0, {}
+        except DataError:
+            return None
         entries[kind] = X.nnz / len(probe)
+    return entries
+
+
+def _sample_size(n: int, entries: dict[str, float], limits: TrialLimits) -> int:
+    """Return how many of n documents the trial may use."""
     tried = entries[WORDS] + entries[CHARACTERS] + entries[ALL]  # at most
-    allowed = int(limits.work_share * len(texts) * entries[ALL] / tried)
-    return min(len(texts), limits.max_documents, max(limits.always_allowed, allowed)), entries
+    allowed = int(limits.work_share * n * entries[ALL] / tried)
+    return min(n, limits.max_documents, max(limits.always_allowed, allowed))
 
 
 class _Trial:
@@ -175,11 +193,13 @@ class _Trial:
         tested: np.ndarray,
         given: dict[str, Any],
         n_jobs: int | None,
+        max_memory: int | str | None,
     ) -> None:
         self._learned, self._tested = ([texts[int(row)] for row in rows] for rows in (learned, tested))
         labels = np.unique(Y[learned].indices)
         self._Y, self._truth = Y[learned][:, labels], Y[tested][:, labels]  # no other label can be predicted
-        self._given, self._n_jobs = given, n_jobs
+        self._given, self._n_jobs = given, resolve_jobs(n_jobs)
+        self._max_memory = None if max_memory is None else parse_bytes(max_memory)
         self.precision: dict[str, np.ndarray] = {}  # by kind, (n_tested,)
 
     def is_clearly_better(self, kind: str, other: str, limits: TrialLimits) -> bool:
@@ -189,8 +209,6 @@ class _Trial:
         return bool(gains.mean() >= max(limits.min_gain, limits.min_standard_errors * error))
 
     def _precision_of(self, kind: str) -> np.ndarray:
-        from neartag.x1.classifier import X1Classifier
-
         if kind not in self.precision:
             features = make_features(kind, self._given)
             try:
@@ -198,12 +216,23 @@ class _Trial:
             except DataError:  # nothing is left by min_df
                 self.precision[kind] = np.zeros(len(self._tested))
                 return self.precision[kind]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # training on everything warns of what concerns the user
-                classifier = X1Classifier(refine=True, n_jobs=self._n_jobs).fit(X, self._Y)
-            labels = classifier.predict_topk(features.transform(self._tested), max(KS))[0]  # (n_tested, 5)
+            labels = self._fit(X).predict_topk(features.transform(self._tested), max(KS))[0]  # (n_tested, 5)
             self.precision[kind] = mean_precision(labels, self._truth)
         return self.precision[kind]
+
+    def _fit(self, X: csr_matrix) -> Any:
+        from neartag.x1.classifier import X1Classifier
+
+        classifier = X1Classifier(refine=True, n_jobs=self._n_jobs, max_memory=self._max_memory)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # training on everything warns of what concerns the user
+                return classifier.fit(X, self._Y)
+        except ParameterError as error:  # of all that is set here, only the memory can be too little
+            raise ParameterError(
+                "max_memory leaves no room for the trial that chooses the features of texts: allow more, or name the "
+                "features, such as words"
+            ) from error
 
 
 def mean_precision(labels: np.ndarray, Y: csr_matrix, ks: Sequence[int] = KS) -> np.ndarray:

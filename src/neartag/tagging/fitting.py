@@ -29,8 +29,8 @@ def fit_documents(
     """
     if calibration is not None:
         calibrations.check_kind(calibration)  # before the documents are read
-    n_jobs = getattr(classifier, "n_jobs", -1)
-    corpus, encoder = fit_corpus(documents, encoder, keep_texts=keep_texts, n_jobs=n_jobs, progress=progress)
+    machine = {"n_jobs": getattr(classifier, "n_jobs", -1), "max_memory": getattr(classifier, "max_memory", None)}
+    corpus, encoder = fit_corpus(documents, encoder, keep_texts=keep_texts, progress=progress, **machine)
     return fit_bundle(corpus, classifier, encoder, calibration=calibration, progress=progress)
 
 

@@ -46,6 +46,8 @@ class TextPoints:
         Parameters of TfidfFeatures that every kind gets, such as a language.
     n_jobs : int, default -1
         Cores used.
+    max_memory : int or str, optional
+        Memory that the trial of "auto" may use.
     max_kept_entries : int
         Entries of rows that are kept for the next trial.
     """
@@ -58,13 +60,15 @@ class TextPoints:
         *,
         parameters: Mapping[str, Any] | None = None,
         n_jobs: int | None = -1,
+        max_memory: int | str | None = None,
         max_kept_entries: int = MAX_KEPT_ENTRIES,
     ) -> None:
         self.Y = Y
         self.features: Sequence[str] = list(TRIED if features is None else features)
         check_features(self.features)
         self.default_features: str | None = AUTO
-        self._texts, self._parameters, self._n_jobs = texts, dict(parameters or {}), n_jobs
+        self._texts, self._parameters = texts, dict(parameters or {})
+        self._n_jobs, self._max_memory = n_jobs, max_memory
         self._max_kept_entries = max_kept_entries
         self._rows: dict[tuple[str, int], tuple[csr_matrix, csr_matrix]] = {}  # by kind and number of training texts
         self._chosen: dict[int, str] = {}  # what "auto" stands for, by number of training texts
@@ -95,7 +99,11 @@ class TextPoints:
             return self._settled
         if len(train) not in self._chosen:
             choice = choose_features(
-                _Selected(self._texts, train), self.Y[train], self._parameters, n_jobs=self._n_jobs
+                _Selected(self._texts, train),
+                self.Y[train],
+                self._parameters,
+                n_jobs=self._n_jobs,
+                max_memory=self._max_memory,
             )
             self._chosen[len(train)] = choice.kind
         return self._chosen[len(train)]
@@ -198,7 +206,7 @@ def tune_texts(
     search = SearchOptions(n_jobs=n_jobs, **options)
     content, Y = collect_texts(make_documents(TfidfFeatures(), texts, labels, None))
     single = isinstance(features, str)
-    points = TextPoints(content, Y, None if single else features, n_jobs=n_jobs)
+    points = TextPoints(content, Y, None if single else features, n_jobs=n_jobs, max_memory=search.max_memory)
     if isinstance(features, str):
         points.fix_features(features)
     return tune_points(points, method, search, progress)

@@ -33,8 +33,9 @@ class X1Classifier(LabelClassifier):
     """Classifier for many labels: local embeddings find nearest neighbours that vote, and linear rankers decide.
 
     The embeddings keep label neighbours, as in the paper. Votes and label centroids propose labels, and each label's
-    ranker decides. With `refine=False` the votes decide alone. So they do with fewer than 200 points: some must be held
-    out to weigh votes and rankers. A UserWarning says so.
+    ranker decides. With `refine=False` the votes decide alone. So they do with fewer than 200 points, of which a
+    UserWarning tells: some must be held out to weigh votes and rankers. So they do with dense measurements for which
+    they were better on held-out points; `model_.reranker` is then None.
 
     A parameter that is "auto" is settled when the classifier is fitted; `model_.parameters` has what was used.
 
@@ -192,7 +193,7 @@ class X1Classifier(LabelClassifier):
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with single_threaded_blas():
             model, self.held_out_ = fit_model(rows, Y, asked, machine, choose_progress(progress), held_out)
-        # The model tells that refining was asked for, also where the points were too few for it.
+        # The model tells that refining was asked for, also where votes alone decide.
         self._keep_model(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self
 

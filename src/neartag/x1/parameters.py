@@ -167,8 +167,9 @@ PARAMETERS = (
         "refine",
         bool,
         True,
-        "let linear rankers decide among the labels that votes and label centroids propose. With fewer than 200 "
-        "points, and in the paper, votes alone decide",
+        "let linear rankers decide among the labels that votes and label centroids propose. Votes "
+        "alone decide in the paper, with fewer than 200 points, and for dense measurements where they are better on "
+        "held-out points",
     ),
     Parameter(
         "refine_candidates",

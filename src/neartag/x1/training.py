@@ -70,7 +70,7 @@ def fit_model(
     """
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
-    check_room_to_rerank(Y, settings, machine)
+    check_room_to_rerank(rows, Y, settings, machine)
     run = TrainingRun(rows, Y, hold_out(rows.shape[0], settings, return_held_out), machine, progress)
     refit = is_refitted(run, settings)
     if settings.svp.neighbours == "auto":
@@ -84,12 +84,12 @@ def fit_model(
     return refit_or_join(run, model, refit), answered
 
 
-def check_room_to_rerank(Y: csr_matrix, settings: X1Settings, machine: Machine) -> None:
+def check_room_to_rerank(rows: Rows, Y: csr_matrix, settings: X1Settings, machine: Machine) -> None:
     """Raise ParameterError, before any work, where a reranker is asked for and there is too little memory to fit it."""
     room = machine.room()
     if not settings.rerank.enabled or room is None:
         return
-    needed = rerank.bytes_needed(Y, _rerank_options(settings.rerank, settings.random_state))
+    needed = rerank.bytes_needed(rows, Y, _rerank_options(settings.rerank, settings.random_state))
     if needed > room:
         raise ParameterError(
             f"refining {Y.shape[0]} points needs about {format_bytes(needed)}, and max_memory leaves "

@@ -1,64 +1,86 @@
-"""The orders that the paper claims, each checked against what the other experiments measured."""
+"""What the paper claims, each point checked against what the other experiments measured."""
 
 from __future__ import annotations
 
-from neartag.experiments.claims.checks import CLAIMS, Verdict
+from collections.abc import Sequence
+
+from neartag.experiments import methods
+from neartag.experiments.claims import accuracy, others
+from neartag.experiments.claims.findings import ANSWERS, NO, Claim, Finding
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Table, Text
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment
+
+CLAIMS = (*accuracy.CLAIMS, *others.CLAIMS)
+NOT_FOUND = "the cause is not found yet"
 
 
 class Claims(Experiment):
     """Measures nothing of its own."""
 
     name = "claims"
-    title = "The orders that the paper claims"
+    title = "What the paper claims, checked"
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return nothing: other experiments measure what is checked."""
         return []
 
     def report(self, results: Results) -> list[Block]:
-        """Return each claim with what was measured of it, and a list of the disagreements."""
-        verdicts = [(claim.statement, list(claim.check(results))) for claim in CLAIMS]
-        if not any(found for _, found in verdicts):
+        """Return each claim with what was measured of it, how often it holds, and the causes where it does not."""
+        checked = {claim: list(claim.check(results)) for claim in CLAIMS}
+        if not any(checked.values()):
             return []
-        rows: list[list[Entry]] = []
-        for statement, found in verdicts:
-            rows += [[statement, verdict.where, verdict.measured, _answer(verdict.agrees)] for verdict in found]
-            if not found:
-                rows.append([statement, "–", "not measured", "–"])
         note = (
-            "Means over the runs that are there, as differences in points of percent. ± is the standard deviation of "
-            "the difference over runs; a difference of no more than two standard errors is too close to tell."
+            f"All verdicts rest on {methods.title(methods.STRICT)}. Differences are in points of percent, means over "
+            "the runs that are there; ± is the standard deviation of the difference over runs. A difference of no more "
+            "than two standard errors is too close to tell. Synthetic sets are left out: their labels are made up."
         )
-        table = Table("", ["the paper claims", "data set", "measured", "agrees"], rows, note)
-        return [table, *_summarise(verdicts)]
+        columns = ["the paper claims", "where", "data set", "measure", "measured", "agrees"]
+        return [
+            Text([_count(checked)]),
+            Table("", columns, _rows(checked), note),
+            *_disagreements(checked),
+        ]
 
 
-def _summarise(verdicts: list[tuple[str, list[Verdict]]]) -> list[Block]:
-    """Say how often measurements agree with the paper, and list every disagreement."""
-    checks = [(statement, verdict) for statement, found in verdicts for verdict in found]
-    count = {answer: sum(verdict.agrees is answer for _, verdict in checks) for answer in (True, False, None)}
-    summary = (
-        f"Of {len(checks)} checks the measurement agrees with the paper in {count[True]}, disagrees in {count[False]}, "
-        f"and is too close to tell in {count[None]}."
+def _rows(checked: dict[Claim, list[Finding]]) -> list[list[Entry]]:
+    rows: list[list[Entry]] = []
+    for claim, found in checked.items():
+        rows += [[claim.statement, claim.place, *finding[:4]] for finding in found]
+        if not found:
+            rows.append([claim.statement, claim.place, "–", "", "not measured", "–"])
+    return rows
+
+
+def _count(checked: dict[Claim, list[Finding]]) -> str:
+    """Say how often measurements agree with the paper."""
+    answers = [finding.answer for found in checked.values() for finding in found]
+    agree, disagree, close, not_here = (answers.count(answer) for answer in ANSWERS)
+    missing = [claim.statement for claim, found in checked.items() if not found]
+    counts = (
+        f"{len(answers)} checks of {len(checked)} claims: {agree} agree with the paper, {disagree} disagree, {close} "
+        f"are too close to tell, and {not_here} are not applicable here."
     )
-    missing = [statement for statement, found in verdicts if not found]
-    if missing:
-        summary += f" Not measured: {'; '.join(missing)}."
-    against = [
-        f"{statement}. {verdict.where}: {verdict.measured}." for statement, verdict in checks if verdict.agrees is False
+    return counts + (f" Not measured: {'; '.join(missing)}." if missing else "")
+
+
+def _disagreements(checked: dict[Claim, list[Finding]]) -> list[Block]:
+    """List every disagreement with its cause; those of one claim, data set and cause together."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for claim, found in checked.items():
+        for finding in found:
+            if finding.answer == NO:
+                groups.setdefault((claim.statement, finding.where, finding.cause or NOT_FOUND), []).append(finding)
+    lines = [
+        f"{statement}. {where}: {_join(findings)}. Cause: {cause}."
+        for (statement, where, cause), findings in groups.items()
     ]
-    blocks: list[Block] = [Text([summary])]
-    if against:
-        blocks.append(Text(against, "Where the measurement disagrees", as_list=True))
-    return blocks
+    return [Text(lines, "Where the measurement disagrees, and why", as_list=True)] if lines else []
 
 
-def _answer(agrees: bool | None) -> str:
-    return {True: "yes", False: "no", None: "too close to tell"}[agrees]
+def _join(findings: Sequence[Finding]) -> str:
+    return "; ".join(" ".join(filter(None, (finding.measure, finding.measured))) for finding in findings)
 
 
 EXPERIMENT = Claims()

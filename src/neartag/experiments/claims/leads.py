@@ -1,7 +1,9 @@
-"""By how much one method is ahead of another, run by run, and whether that is more than chance."""
+"""By how much one method is ahead of another, run by run, and what a lead that is not the paper's comes from."""
 
 from __future__ import annotations
 
+from neartag.experiments import datasets, methods
+from neartag.experiments.printed import TABLE_1, TABLE_3
 from neartag.experiments.results import Results, Summary, summarise
 
 
@@ -18,12 +20,14 @@ def method_lead(results: Results, one: str, other: str, name: str = "P@1") -> Su
     return summarise(differences) if differences else None
 
 
-def ensemble_lead(results: Results, one: str, count: int, other: str, other_count: int) -> Summary | None:
-    """Return by how much an ensemble is ahead of another in P@1; all results are of one data set."""
+def ensemble_lead(
+    results: Results, one: str, count: int, other: str, other_count: int, name: str = "P@1"
+) -> Summary | None:
+    """Return by how much an ensemble is ahead of another; all results are of one data set."""
     by_seed: dict[int, dict[str, float]] = {}
     for method, wanted in ((one, count), (other, other_count)):
         for cell, measured in results.select(method=method).items():
-            precisions = dict(zip(measured["learners"], measured["P@1"], strict=True))
+            precisions = dict(zip(measured["learners"], measured[name], strict=True))
             if wanted in precisions:
                 by_seed.setdefault(cell.seed, {})[f"{method} {wanted}"] = precisions[wanted]
     differences = [
@@ -32,14 +36,37 @@ def ensemble_lead(results: Results, one: str, count: int, other: str, other_coun
     return summarise(differences) if differences else None
 
 
-def is_ahead(lead: Summary) -> bool | None:
-    """Return whether a difference is positive; None if it is no larger than twice its standard error."""
-    if lead.mean == 0 or (lead.deviation is not None and abs(lead.mean) <= 2 * lead.deviation / lead.runs**0.5):
-        return None
-    return lead.mean > 0
-
-
 def describe_lead(lead: Summary) -> str:
     """Return a difference for people."""
     spread = "" if lead.deviation is None else f" ± {lead.deviation:.2f}"
     return f"{lead.mean:+.2f}{spread} points ({lead.runs} run{'s' if lead.runs > 1 else ''})"
+
+
+def explain_lead(own: Results, data: str, one: str, other: str, name: str) -> str:
+    """Say which of two methods differs more from its printed number: that is where another order comes from."""
+    place, paper = methods.PRECISIONS.index(name), datasets.paper_name(data)
+    apart = {}
+    for method in (one, other):
+        printed = (TABLE_3.get(method, {}).get(paper) or TABLE_1.get(method, {}).get(paper)) if paper else None
+        summary = own.select(method=method).summary(name)
+        if printed is None or summary is None:
+            return ""
+        apart[method] = summary.mean - printed[place]
+    larger = max(apart, key=lambda method: abs(apart[method]))
+    told = ", ".join(f"{methods.title(method)} {value:+.2f}" for method, value in apart.items())
+    return f"against the printed numbers {told}: most of the change is in {methods.title(larger)}"
+
+
+def explain_routing(results: Results, data: str) -> str:
+    """Say what more learners bring on a set: where that is much, one cluster for each point was the loss."""
+    own = results.select("table4", data, methods.STRICT) or results.select("figure2", data, methods.STRICT)
+    if not own:
+        return ""
+    runs = [measured["P@1"] for measured in own.values()]
+    first, last = (summarise([run[place] for run in runs]).mean for place in (0, -1))
+    knn = results.select("table1", data, "knn").summary("P@1")
+    plain = f"; kNN over all points has {knn.mean:.2f}" if knn else ""
+    return (
+        f"a point is looked up in one cluster of each learner: P@1 is {first:.2f} with one learner and {last:.2f} with "
+        f"{len(runs[0])}{plain}"
+    )

@@ -89,6 +89,10 @@ class Theory(Experiment):
         joint = {"penalty_share": PENALTY_SHARE, "steps": steps} if cell.method == "x1-joint" else {}
         return {"x1": x1, "sizes": list(sizes), "held_out": HELD_OUT, "neighbour_share": NEIGHBOUR_SHARE, **joint}
 
+    def probe(self, cell: Cell) -> str:
+        """Return the paper's X1, whose steps are measured."""
+        return "x1-paper"
+
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return the losses, norms and traces of A at each size, and of A*."""
         points = Sample(*datasets.load(cell.data))

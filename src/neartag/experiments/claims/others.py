@@ -1,0 +1,118 @@
+"""Claims about the approximation of labels, about time and about scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from neartag.experiments import datasets, methods, timings
+from neartag.experiments.claims.findings import Claim, Finding, answer_of, by_data, not_here
+from neartag.experiments.results import Results
+
+X1 = methods.STRICT
+MIN_EXPLAINED = 0.95  # of the variance, for a line to count as straight
+CLAIMED_LABELS = 325_056  # WikiLSHTC's, for which the paper tells times
+CLAIMED_ERROR = 0.9  # that a global SVD of rank 500 leaves of WikiLSHTC's labels
+MILLION = 1_000_000
+
+
+def _smaller_error(name: str, words: str) -> Callable[[Results], Iterator[Finding]]:
+    """Return the check of X1's own error against that of an SVD at every L̂."""
+
+    def check(results: Results) -> Iterator[Finding]:
+        for data, own in by_data(results, "figure1a"):
+            measured = {key: value for record in own.values() for key, value in record.items()}
+            if not {name, "x1"} <= set(measured):
+                continue
+            rows = list(zip(measured["dimensions"], measured["x1"], measured[name], strict=True))
+            told = f"at L̂ = {rows[0][0]}: {words} {100 * rows[0][2]:.2f}%, X1 {100 * rows[0][1]:.2f}%"
+            against = [row for row in rows if row[1] >= row[2]]
+            cause = ""
+            if against:
+                dim, x1, svd = against[0]
+                told += f"; not so at L̂ = {dim}: X1 {100 * x1:.3f}%, {words} {100 * svd:.3f}%"
+                place = measured["dimensions"].index(dim)
+                cause = f"SVP made {measured['steps'][place]} steps" if "steps" in measured else ""
+                if measured.get("last_falls"):
+                    cause += (
+                        f", and the last still lowered the error by {100 * measured['last_falls'][place]:.1f}% of it"
+                    )
+            yield Finding(datasets.title(data), "", told, answer_of(not against), cause)
+
+    return check
+
+
+def _global_error(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results, "figure1a"):
+        for measured in own.select(method="svd").values():
+            told = f"{100 * measured['global'][-1]:.1f}% left at L̂ = {measured['dimensions'][-1]}"
+            if datasets.paper_name(data) == "WikiLSHTC":
+                yield Finding(datasets.title(data), "", told, answer_of(measured["global"][-1] >= CLAIMED_ERROR))
+            else:
+                yield not_here(datasets.title(data), told, "claimed for WikiLSHTC")
+
+
+def _time_between(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results.select(clusters=None), "timings"):
+        for name, kind in (("predict_ms_alone", "one at a time"), ("predict_ms_a_point", "all at once")):
+            summaries = [own.select(method=method).summary(name) for method in ("fastxml", X1, "leml")]
+            times = [summary.mean for summary in summaries if summary is not None]
+            if len(times) == len(summaries):
+                told = f"FastXML {times[0]:.3f}, X1 {times[1]:.3f}, LEML {times[2]:.3f} ms per point"
+                yield _at_size(results, data, told, times[0] < times[1] < times[2], kind)
+
+
+def _training_times(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results.select(clusters=None), "timings"):
+        summaries = [own.select(method=method).summary("train_seconds") for method in (X1, "fastxml", "leml")]
+        if all(summaries):
+            x1, tree, leml = (summary.mean for summary in summaries if summary)
+            told = f"a learner of X1 {x1:.1f} s, 50 trees of FastXML {50 * tree:.1f} s, LEML {leml:.1f} s"
+            yield _at_size(results, data, told, 3 * x1 < 50 * tree < leml)
+
+
+def _at_size(results: Results, data: str, told: str, agrees: bool, measure: str = "") -> Finding:
+    """Return the finding of a claim about 325,000 labels: on fewer it cannot be judged."""
+    sizes = results.select("table2", data)
+    labels = max((int(measured["labels"]) for measured in sizes.values()), default=0)
+    if labels < CLAIMED_LABELS:
+        count = f"{labels:,} labels" if labels else "fewer labels"
+        return not_here(datasets.title(data), told, f"claimed for {CLAIMED_LABELS:,} labels, here {count}", measure)
+    return Finding(datasets.title(data), measure, told, answer_of(agrees))
+
+
+def _time_linear(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results, "timings"):
+        line = timings.growth(own)
+        if line is not None:
+            agrees = line.explained >= MIN_EXPLAINED and line.slope > 0
+            cause = f"what does not depend on the cluster takes {line.start:.3f} ms, the search of the largest "
+            cause += f"{line.slope * line.sizes.max():.3f} ms"
+            yield Finding(datasets.title(data), "", line.describe(), answer_of(agrees), "" if agrees else cause)
+
+
+def _scales(results: Results) -> Iterator[Finding]:
+    own = results.select("scale")
+    for data in datasets.in_table_order(own.names("data")):
+        for measured in own.select(data=data, method=X1).values():
+            if measured["labels"] >= MILLION:
+                told = f"{measured['train_seconds'] / 60:.0f} min, {measured['peak_mb'] / 1000:.1f} GB"
+                yield Finding(datasets.title(data), "", told, answer_of(True))
+    if not any(measured["labels"] >= MILLION for measured in own.select(method=X1).values()):
+        largest = max((int(measured["labels"]) for measured in own.select(method=X1).values()), default=0)
+        if largest:
+            yield not_here("synthetic sets", f"at most {largest:,} labels within the limits", "claimed for a million")
+
+
+CLAIMS = (
+    Claim("A global SVD of rank 500 leaves 90% of the labels", "Section 1, Figure 1 (a)", _global_error),
+    Claim("X1's own error is smaller than a global SVD's", "Figure 1 (a)", _smaller_error("global", "global SVD")),
+    Claim(
+        "X1's own error is smaller than that of an SVD in each cluster",
+        "Figure 1 (a)",
+        _smaller_error("equal_rank", "SVD in each cluster"),
+    ),
+    Claim("X1 predicts more slowly than FastXML and faster than LEML", "Section 3", _time_between),
+    Claim("Three learners of X1 train as fast as FastXML, and both faster than LEML", "Section 3", _training_times),
+    Claim("X1's prediction time is linear in the cluster's size", "Section 1", _time_linear),
+    Claim("X1 can be trained with a million labels", "Sections 1 and 3", _scales),
+)
