@@ -101,6 +101,21 @@ def test_several_texts_and_lines_of_input(folder):
     assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == ["bicycle gears", "basil soup"]
 
 
+@pytest.mark.parametrize("name", ["model", "refined"])
+def test_predict_gives_the_scores_of_tag(folder, refined, name):
+    texts = ["a new bicycle wheel", "tomato soup", "prune the vegetable bed"]
+    lines = "".join(f"{text}\n" for text in texts)
+    tagged = [json.loads(line)["labels"] for line in run("tag", folder / name, "--json", *texts).stdout.splitlines()]
+    predicted = run("predict", folder / name, "-", "--json", stdin=lines).stdout.splitlines()
+    for tags, answer in zip(tagged, map(json.loads, predicted), strict=True):
+        assert answer["labels"] == [tag["label"] for tag in tags]
+        assert answer["scores"] == pytest.approx([tag["score"] for tag in tags], abs=1e-5)
+    shown = run("predict", folder / name, "-", "--scores", stdin=lines).stdout
+    assert [float(cell.rpartition(":")[2]) for cell in shown.split() if ":" in cell] == pytest.approx(
+        [tag["score"] for tags in tagged for tag in tags], abs=1e-4
+    )
+
+
 def test_a_threshold(folder):
     everything = labels_of(run("tag", folder / "model", "bicycle wheel", "--json"))
     sure = labels_of(run("tag", folder / "model", "bicycle wheel", "--json", "--threshold", "0.9"))

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.tagging.calibration import Calibration, calibrate
+from neartag.tagging.calibration import Calibration, _cuts, calibrate
 
 
 def answered(points: int, seed: int = 0, curve=lambda share: share**2):
@@ -80,6 +80,43 @@ def test_a_precision_between_those_tried_is_reached_where_one_of_them_was_better
     assert found.threshold("precision=0.85") == 0.3
     assert found.threshold("precision=0.9") == 0.5
     assert found.threshold("precision=0.99") == 0.5
+
+
+def separated(points=400):
+    """Return answers of which the right ones score 0.9 and more, and the wrong ones 0.1 and less."""
+    chance = np.random.default_rng(0)
+    scores = np.hstack([chance.uniform(0.9, 1.0, (points, 2)), chance.uniform(0.01, 0.1, (points, 3))])
+    labels = np.tile(np.arange(5), (points, 1))
+    return labels, scores, csr_matrix(np.tile(np.float32([1, 1, 0, 0, 0]), (points, 1)))
+
+
+@pytest.mark.parametrize("kind", ["isotonic", "platt"])
+def test_where_nothing_lies_between_right_and_wrong_the_threshold_is_in_the_middle(kind):
+    found = calibrate(*separated(), kind)
+    highest_wrong, lowest_right = found(np.array([0.1, 0.9]))
+    for wish in ("f1", "precision=0.5", "precision=0.8", "precision=0.95"):
+        assert found.threshold(wish) == pytest.approx((highest_wrong + lowest_right) / 2, abs=0.05)
+    assert found.best_f1["precision"] == found.best_f1["recall"] == 1
+
+
+def test_where_all_answers_are_given_the_threshold_is_the_lowest_of_them():
+    # Below the lowest answer nothing was seen, so nothing is known of how often such a label is right.
+    cuts = _cuts(np.array([0.9, 0.6, 0.4]), np.array([True, False, True]), 2)
+    assert [cut["threshold"] for cut in cuts] == pytest.approx([0.75, 0.5, 0.4])
+    assert [cut["precision"] for cut in cuts] == pytest.approx([1, 0.5, 2 / 3])
+
+
+def test_a_precision_above_the_largest_one_kept():
+    found = calibrate(*separated())
+    assert found.threshold("precision=0.96") == found.threshold("precision=0.99") == found.threshold("precision=0.95")
+    # A model of an earlier version keeps thresholds up to 0.95 only.
+    kept = {wish: cut for wish, cut in found.for_precision.items() if float(wish) <= 0.95}
+    imprecise = {wish: {**cut, "precision": float(wish)} for wish, cut in kept.items()}
+    best = {**found.best_f1, "precision": 0.7}
+    old = Calibration.from_json({**found.to_json(), "for_precision": imprecise, "best_f1": best})
+    with pytest.raises(ParameterError, match=r"keeps no threshold for a precision of 0\.96.*0\.5, .*0\.95") as raised:
+        old.threshold("precision=0.96")
+    assert "not reached" not in str(raised.value)
 
 
 def test_a_precision_out_of_reach_is_said():

@@ -193,9 +193,23 @@ def test_fewer_words_than_none(fitted):
     assert not any(voter.words for reason in fitted.explain("chess", words=0) for voter in reason.voters)
 
 
+def test_more_labels_than_there_are_take_no_memory(fitted, refined, by_votes, corpus):
+    text = corpus[0][0]
+    for tagger in (fitted, refined, by_votes):
+        (tags,), reasons = tagger.predict([text], k=10**14), tagger.explain(text, k=10**14)
+        assert [tag.label for tag in tags] == [reason.label for reason in reasons]
+        assert 5 < len(tags) <= len(tagger.labels)
+
+
 def test_a_single_string_is_no_list_of_texts(fitted):
     with pytest.raises(ParameterError, match="single string"):
         fitted.predict("some text")
+
+
+def test_several_texts_are_not_explained_at_once(fitted):
+    for text in (["a game", "a library"], ("a game",), 7, None):
+        with pytest.raises(ParameterError, match="explain takes one text, a string"):
+            fitted.explain(text)
 
 
 def test_texts_are_not_kept_unless_wished(corpus, tmp_path):

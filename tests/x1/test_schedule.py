@@ -149,6 +149,19 @@ def test_a_reranker_without_room_is_refused_before_any_work(monkeypatch):
         X1Classifier(max_memory="512KB").fit(data.X, data.Y)
 
 
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [({}, r", or set refine to False \(--no-refine\)$"), ({"refine": False, "n_clusters": 1}, "$")],
+)
+def test_too_little_memory_is_told_with_what_to_allow(settings, advice, monkeypatch):
+    data = synthetic.make(300, 200, 30, 8, 2)
+    monkeypatch.setattr(schedule.memory, "in_use", lambda: 95 * 2**20)
+    found = r"max_memory leaves 0 bytes for it: the process takes 95\.\d MB without it, and 10\.0 MB are allowed; "
+    wanted = r"allow at least (9[678])MB \(--max-memory 9[678]MB\)"
+    with pytest.raises(ParameterError, match=found + wanted + advice):
+        X1Classifier(**settings, n_learners=1, max_memory="10MB").fit(data.X, data.Y)
+
+
 # Short rows and long ones, few labels a point and many, with the rankers trained twice and once.
 @pytest.mark.parametrize(
     ("shape", "max_points_to_refit"),

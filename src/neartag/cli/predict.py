@@ -47,9 +47,9 @@ def predict(
     r"""Write the best labels of each point, one line per point.
 
     The best label comes first. Labels are names, or ids if the model has no names, separated by tabs. With --scores
-    each is LABEL:SCORE; the score (from 0 to 1) follows the last colon. In a name, \\, \t, \n and \r stand for a
-    backslash, a tab and line breaks. A point with nothing that the model knows, such as a text of unknown words, gets
-    the most frequent labels, scored by their frequency. Labels in INPUT are ignored.
+    each is LABEL:SCORE; the score (from 0 to 1, as `neartag tag` gives it) follows the last colon. In a name, \\, \t,
+    \n and \r stand for a backslash, a tab and line breaks. A point with nothing that the model knows, such as a text of
+    unknown words, gets the most frequent labels, scored by their frequency. Labels in INPUT are ignored.
     """
     _check_output(target, source, model)
     if not text:
@@ -58,6 +58,7 @@ def predict(
     from neartag.linalg.validation import check_count
     from neartag.methods.predict import predict_batches
     from neartag.storage import store
+    from neartag.tagging.calibration import calibrate_scores, from_extras
 
     check_count("-k", k)
     progress = output.progress(quiet)
@@ -66,23 +67,23 @@ def predict(
             stored = store.load(model)
         with progress.start(None, f"reading {source}"):
             rows = load_rows(source, stored, reading, plain_text=text)
-        names = stored.label_names
+        names, calibration = stored.label_names, from_extras(stored.extras)
         k = min(k, stored.model.n_labels)
-        for labels, shares in predict_batches(stored.model, rows, k, jobs, progress):
-            for ids, values in zip(labels.tolist(), shares.tolist(), strict=True):
-                answer = [(label, share) for label, share in zip(ids, values, strict=True) if label >= 0]
+        for labels, raw in predict_batches(stored.model, rows, k, jobs, progress):
+            for ids, values in zip(labels.tolist(), calibrate_scores(calibration, raw).tolist(), strict=True):
+                answer = [(label, score) for label, score in zip(ids, values, strict=True) if label >= 0]
                 line = _json_line(answer, names) if as_json else _text_line(answer, names, scores)
                 stream.write((line + "\n").encode("utf-8", "backslashreplace"))
 
 
 def _text_line(answer: list[tuple[int, float]], names: list[str] | None, scores: bool) -> str:
-    cells = ((str(label) if names is None else names[label].translate(_ESCAPES), share) for label, share in answer)
-    return "\t".join(f"{name}:{share:.4f}" if scores else name for name, share in cells)
+    cells = ((str(label) if names is None else names[label].translate(_ESCAPES), score) for label, score in answer)
+    return "\t".join(f"{name}:{score:.4f}" if scores else name for name, score in cells)
 
 
 def _json_line(answer: list[tuple[int, float]], names: list[str] | None) -> str:
     labels = [label if names is None else names[label] for label, _ in answer]
-    return output.json_line({"labels": labels, "scores": [share for _, share in answer]})
+    return output.json_line({"labels": labels, "scores": [score for _, score in answer]})
 
 
 def _check_output(target: str | None, source: str, model: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from neartag.core.errors import ModelError, ParameterError
 from neartag.linalg.validation import check_count
 from neartag.storage.bundle import StoredModel
-from neartag.tagging.calibration import Calibration
+from neartag.tagging.calibration import Calibration, calibrate_scores
 from neartag.tagging.explain import Reason, has_voters, rank_with_shares, reasons
 
 
@@ -35,8 +35,9 @@ def tag_texts(
     check_count("k", k)
     min_score = find_min_score(threshold, calibration)
     X = stored.features.transform(texts)  # (n, d)
+    k = _possible_count(stored, k)
     ids, scores, shares = rank_with_shares(stored.model, X, k, n_jobs)  # (n, k) each
-    scores = scores if calibration is None else calibration(scores)
+    scores = calibrate_scores(calibration, scores)
     names = stored.label_names or []
     return [
         [
@@ -58,8 +59,15 @@ def explain_text(
     if not has_voters(stored.model):
         kind = stored.model.kind
         raise ModelError(f"a model of kind {kind!r} has no voters to name: only X1's answers can be explained")
+    if stored.features.accepts == "text" and not isinstance(text, str):
+        raise ParameterError(f"explain takes one text, a string, not {text!r:.60}: call it once for each text")
     X = stored.features.transform([text])  # (1, d)
-    return reasons(stored, calibration, text, X, k, voters, words)
+    return reasons(stored, calibration, text, X, _possible_count(stored, k), voters, words)
+
+
+def _possible_count(stored: StoredModel, k: int) -> int:
+    """Return k, or the number of labels where k is larger: arrays are made of this width."""
+    return max(1, min(k, int(stored.model.n_labels)))
 
 
 def find_min_score(threshold: str | float | None, calibration: Calibration | None) -> float:

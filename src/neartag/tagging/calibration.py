@@ -23,7 +23,7 @@ from neartag.tagging.curves import KINDS, apply_curve, check_curve, fit_curve
 MIN_ANSWERS = 100  # below, no curve is fitted
 MIN_ISOTONIC_ANSWERS = 1000  # from here on "auto" fits an isotonic curve, which needs many
 N_BINS = 10
-PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # for which thresholds are kept
+PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # for which thresholds are kept
 EXTRA_NAME = "calibration"  # the name under which a model folder keeps it
 # The numbers that each part of a stored calibration has.
 _FIGURE_FIELDS = ("points", "error", "brier")
@@ -66,9 +66,12 @@ class Calibration:
         enough = [cut for cut in tried if cut["precision"] >= precision]
         if enough:
             return max(enough, key=lambda cut: cut["recall"])["threshold"]
-        reached = ", ".join(wish for wish, cut in self.for_precision.items() if cut is not None)
+        reached = ", ".join(wish for wish, cut in self.for_precision.items() if cut is not None) or "none"
+        if any(cut is None and float(wish) <= precision for wish, cut in self.for_precision.items()):
+            raise ParameterError(f"a precision of {precision:g} was not reached on held-out points; reached: {reached}")
         raise ParameterError(
-            f"a precision of {precision:g} was not reached on held-out points; reached were {reached or 'none'}"
+            f"the model keeps no threshold for a precision of {precision:g}, only for {reached}: "
+            "give one of these, or a score"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -112,6 +115,11 @@ def from_extras(extras: dict[str, Any]) -> Calibration | None:
         return Calibration.from_json(extras[EXTRA_NAME])
     except (LookupError, TypeError, ValueError) as error:
         raise ModelError(f"the model's calibration cannot be read ({error}): train it again") from error
+
+
+def calibrate_scores(calibration: Calibration | None, scores: np.ndarray) -> np.ndarray:
+    """Return a model's scores as it tells them: as probabilities, or as they are where nothing calibrates them."""
+    return scores if calibration is None else calibration(scores)
 
 
 def calibrate_held_out(held_out: Any, Y: csr_matrix, kind: str = "auto") -> Calibration | None:
@@ -175,7 +183,11 @@ def _cuts(probabilities: np.ndarray, right: np.ndarray, relevant: int) -> list[d
     last = np.flatnonzero(np.append(np.diff(sorted_probabilities) < 0, True))  # of equal ones all or none are given
     precision, recall = hits[last] / (last + 1), hits[last] / max(1, relevant)
     f1 = np.divide(2 * precision * recall, precision + recall, out=np.zeros(len(last)), where=precision + recall > 0)
-    values = zip(sorted_probabilities[last], precision, recall, f1, strict=True)
+    # In the middle of the gap below the last answer given: a new answer there is as likely to be on either side.
+    lowest = sorted_probabilities[last]
+    middle = (lowest[:-1] + lowest[1:]) / 2
+    thresholds = np.append(np.where(middle > lowest[1:], middle, lowest[:-1]), lowest[-1])  # rounding may leave no gap
+    values = zip(thresholds, precision, recall, f1, strict=True)
     return [dict(zip(_CUT_FIELDS, map(float, each), strict=True)) for each in values]
 
 

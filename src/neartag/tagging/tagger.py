@@ -239,6 +239,8 @@ class TextTagger:
         ------
         ModelError
             If the model is not X1: no other method has voters to name.
+        ParameterError
+            `text` is not one string (a list of texts, for example), or a number cannot be used.
         """
         return explain_text(self.stored, self.calibration, text, k, voters, words)
 

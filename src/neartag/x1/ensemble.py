@@ -37,7 +37,7 @@ def make_partitions(
             f"with one cluster all {len(seeds)} learners would be the same: one is trained; "
             "set n_clusters to 2 or more, or n_learners to 1",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
         return [first]
     rest = Parallel(n_jobs=max(1, min(jobs, len(seeds) - 1)), prefer="threads")(
@@ -109,7 +109,7 @@ def _plan(rows: Rows, sizes: list[int], settings: X1Settings, machine: Machine) 
     room = machine.room()
     if room is not None:
         room -= sum(kept_bytes(*shape) for shape in shapes)
-    return plan(sizes, [cluster_bytes(*shape) for shape in shapes], machine.jobs, room)
+    return plan(sizes, [cluster_bytes(*shape) for shape in shapes], machine.jobs, room, machine.memory)
 
 
 def _parallel(at_once: int, work: Iterable[Any]) -> Iterable[Cluster]:

@@ -69,17 +69,34 @@ def kept_bytes(points: int, entries: int, features: int, settings: SVPSettings) 
     return 4 * int(settings.dim) * (points + max(1, min(features, entries)))
 
 
-def plan(sizes: Sequence[int], needs: Sequence[int], jobs: int, room: int | None) -> list[Wave]:
-    """Return the waves of tasks of these sizes (points) and needs (bytes), the largest first, within `room` bytes."""
+def no_room(work: str, needed: int, room: int, limit: int, *other_ways: str) -> ParameterError:
+    """Return the error for work that needs more bytes than the `room` that is left of the limit.
+
+    It says how much to allow at least, and in which other ways the work could be done.
+    """
+    at_least = f"{-(-(limit - room + needed) // 2**20)}MB"  # rounded up, as max_memory takes it
+    return ParameterError(
+        f"{work} needs about {format_bytes(needed)}, and max_memory leaves {format_bytes(max(room, 0))} for it: the "
+        f"process takes {format_bytes(limit - room)} without it, and {format_bytes(limit)} are allowed; "
+        + ", or ".join([f"allow at least {at_least} (--max-memory {at_least})", *other_ways])
+    )
+
+
+def plan(
+    sizes: Sequence[int], needs: Sequence[int], jobs: int, room: int | None, limit: int | None = None
+) -> list[Wave]:
+    """Return the waves of tasks of these sizes (points) and needs (bytes), the largest first, within `room` bytes.
+
+    The room is what is left of `limit` bytes (None: all of them), for the error where the room is too small.
+    """
     order = sorted(range(len(sizes)), key=lambda task: -sizes[task])
     if room is not None and order and max(needs) > room:
         largest = max(order, key=lambda task: needs[task])
         needed = -(-sum(sizes) * needs[largest] // max(1, sizes[largest] * max(room, 1)))
-        advice = f", or set n_clusters to {needed} or more" if needed * MIN_POINTS_TO_ADVISE <= sum(sizes) else ""
-        raise ParameterError(
-            f"a cluster of {sizes[largest]} points needs about {format_bytes(needs[largest])}, and max_memory leaves "
-            f"{format_bytes(max(room, 0))} for it: allow more{advice}"
-        )
+        fewer = needed * MIN_POINTS_TO_ADVISE <= sum(sizes)
+        advice = [f"set n_clusters to {needed} or more (--n-clusters {needed})"] if fewer else []
+        work = f"a cluster of {sizes[largest]} points"
+        raise no_room(work, needs[largest], room, room if limit is None else limit, *advice)
     share = sum(sizes) / (2 * jobs)
     alone = [task for task in order if sizes[task] > share] if jobs > 1 else []
     rest = [task for task in order if task not in set(alone)]

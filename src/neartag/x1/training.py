@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.core.errors import ParameterError
-from neartag.core.memory import format_bytes
 from neartag.core.progress import Progress
 from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
@@ -24,10 +22,11 @@ from neartag.rerank.candidates import best_candidates
 from neartag.search.cells import NPROBE, NPROBE_TO_DECIDE
 from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
+from neartag.x1.kmeans import Partition
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.resolve import HELD_OUT_SHARE, DataFacts, resolve
-from neartag.x1.schedule import Machine
+from neartag.x1.schedule import Machine, no_room
 from neartag.x1.selection import (
     GRAPH_CHOICES,
     KS,
@@ -56,6 +55,7 @@ class TrainingRun:
     rows: Rows  # unit rows (n, d)
     Y: csr_matrix  # (n, L)
     held_out: np.ndarray  # row numbers, rising; none where nothing is to be told from them
+    partitions: list[Partition]  # line 1 of Algorithm 1, for each learner
     machine: Machine
     progress: Progress
 
@@ -71,7 +71,9 @@ def fit_model(
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
     check_room_to_rerank(rows, Y, settings, machine)
-    run = TrainingRun(rows, Y, hold_out(rows.shape[0], settings, return_held_out), machine, progress)
+    partitions = make_partitions(rows, settings.clusters, learner_seeds(settings), machine.jobs)
+    held_out = hold_out(rows.shape[0], settings, return_held_out)
+    run = TrainingRun(rows, Y, held_out, partitions, machine, progress)
     refit = is_refitted(run, settings)
     if settings.svp.neighbours == "auto":
         settings, model = select_graph(run, settings)
@@ -91,10 +93,8 @@ def check_room_to_rerank(rows: Rows, Y: csr_matrix, settings: X1Settings, machin
         return
     needed = rerank.bytes_needed(rows, Y, _rerank_options(settings.rerank, settings.random_state))
     if needed > room:
-        raise ParameterError(
-            f"refining {Y.shape[0]} points needs about {format_bytes(needed)}, and max_memory leaves "
-            f"{format_bytes(max(room, 0))} for it: allow more, or set refine to False"
-        )
+        work = f"refining {Y.shape[0]} points"
+        raise no_room(work, needed, room, machine.memory or 0, "set refine to False (--no-refine)")
 
 
 def hold_out(n: int, settings: X1Settings, return_held_out: bool) -> np.ndarray:
@@ -115,12 +115,10 @@ def is_refitted(run: TrainingRun, settings: X1Settings) -> bool:
 
 def fit_learners(run: TrainingRun, settings: X1Settings, held_out: np.ndarray, title: str) -> list[Learner]:
     """Step 1: return the learners (Algorithm 1 of the paper), the held-out points in none of their clusters."""
-    seeds = learner_seeds(settings)
-    partitions = make_partitions(run.rows, settings.clusters, seeds, run.machine.jobs)  # line 1
-    members = members_of(partitions, held_out)
-    options = settings, seeds, run.machine, run.progress, title
+    members = members_of(run.partitions, held_out)
+    options = settings, learner_seeds(settings), run.machine, run.progress, title
     clusters = train_clusters(run.rows, run.Y, members, *options)  # lines 2 to 8
-    learners = [Learner(each.centroids, own) for each, own in zip(partitions, clusters, strict=True)]
+    learners = [Learner(each.centroids, own) for each, own in zip(run.partitions, clusters, strict=True)]
     return _with_cells(learners, settings, run.machine.jobs)
 
 
