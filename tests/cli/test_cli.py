@@ -235,6 +235,21 @@ class TestEvaluate:
         report = json.loads(succeed("evaluate", text_folder / "model", tmp_path / "sparse.jsonl", "--json"))
         assert report["by_frequency"]["0-5"]["pairs"] == 1
 
+    def test_points_without_labels_and_unknown_labels_are_told(self, text_folder, folder, tmp_path):
+        lists = [["meat"], ["zebra", "bread"], [], ["lion"], []]
+        lines = [json.dumps({"text": "steak", "labels": labels}) for labels in lists]
+        (tmp_path / "test.jsonl").write_text("\n".join(lines))
+        arguments = ("evaluate", text_folder / "model", tmp_path / "test.jsonl", "-q")
+        report = json.loads(succeed(*arguments, "--json"))
+        assert (report["points"], report["points_without_labels"]) == (5, 2)
+        assert (report["labels"], report["unknown_labels"]) == (4, 2)
+        shown = succeed(*arguments)
+        assert "points without a label: 2 of 5, which score 0" in shown
+        assert "labels that the model does not know: 2 of 4, which it cannot find" in shown
+        shown = succeed("evaluate", folder / "model", folder / "test.txt")
+        assert "without a label" not in shown
+        assert "does not know" not in shown
+
 
 class TestInspect:
     def test_json(self, folder, fitted):
