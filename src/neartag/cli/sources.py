@@ -222,6 +222,7 @@ def _find_folder(data: str) -> Path:
     from neartag.data import registry
     from neartag.data.files import split_ending
     from neartag.data.registry import dataset_facts
+    from neartag.data.registry.folders import describe_problem
 
     names = registry.names()
     try:
@@ -234,4 +235,5 @@ def _find_folder(data: str) -> Path:
     if len(Path(data).parts) > 1 or split_ending(data)[1]:
         raise DataError(f"{data}: there is no such file or folder")
     known = ", ".join([f"{EMBEDDED} (always there)", *names])
-    raise DataError(f"{data}: there is no such file or folder, nor a data set of that name; known are {known}")
+    problem = describe_problem(registry.data_folder())
+    raise DataError(f"{data}: there is no such file or folder, nor a data set of that name; known are {known}{problem}")
