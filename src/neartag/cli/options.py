@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 from neartag.comparators.shared.parameters import MAX_MEMORY
-from neartag.core.errors import ParameterError
+from neartag.core.errors import ModelError, ParameterError
 from neartag.core.method import Method
 from neartag.core.parameters import RANDOM_STATE, Parameter, by_every_name
 from neartag.methods import registry
@@ -25,6 +25,8 @@ from neartag.storage.location import check_model_folder
 
 def _check_model(model: str) -> str:
     """Refuse a folder that holds no model before the command imports anything heavy."""
+    if not model.strip():
+        raise ModelError("MODEL is empty: name the folder of a model")
     check_model_folder(Path(model))
     return model
 

@@ -121,7 +121,7 @@ def train(
         None if preset is None else presets.get_features(preset),
     )
     options.check()
-    check_target(Path(model), overwrite)
+    check_target(model, overwrite)
 
     from neartag.cli.data import load_training
     from neartag.core.threads import resolve_jobs
@@ -161,7 +161,7 @@ def train(
     if votes_were_better(stored.model):
         output.message("votes alone decide: on the points held out they were better than rankers", quiet=quiet)
     with progress.start(None, f"saving {model}"):
-        check_target(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
+        check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
         save_bundle(stored, model)
     show_report(
         {
