@@ -156,6 +156,18 @@ def test_bad_lines_stop_it_or_are_passed_over(model, tmp_path):
     assert "2 bad lines were skipped" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["add", "train", "predict", "evaluate"])
+def test_bad_lines_that_were_skipped_are_told_in_any_case(command, model, tmp_path):
+    lines = [json.dumps({"text": f"a wheel {n}", "labels": ["x"]}) for n in range(3)]
+    (tmp_path / "some.jsonl").write_text("\n".join([lines[0], "not JSON", *lines[1:]]))
+    train = [tmp_path / "some.jsonl", tmp_path / "new", *OF_WORDS, "--no-refine", "--n-learners", "1"]
+    done = run(command, *(train if command == "train" else [model, tmp_path / "some.jsonl"]), "--skip-bad", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^warning: 1 bad line was skipped, the first: .*some\.jsonl:2", done.stderr, re.MULTILINE)
+    assert all(line.startswith("warning: ") for line in done.stderr.splitlines()), "no progress and no messages"
+    assert "only results, warnings and errors" in " ".join(run(command, "--help").stdout.split())
+
+
 def test_what_was_added_before_an_error_is_told(model, tmp_path):
     lines = [json.dumps({"text": "a chess program", "labels": ["new"]}) for _ in range(5)]
     (tmp_path / "more.jsonl").write_text("\n".join([*lines, "{"]))

@@ -59,9 +59,12 @@ def evaluate(
         stored = store.load(model)
     with progress.start(None, f"reading {data}"):
         X, Y = load_points(data, "test", stored, reading)
+        skipped = reading.skipped
+        reading.warn_skipped()
         counts = LabelCounts(stored.model.frequency, stored.model.n_points)
         if train is not None:
             counts = LabelCounts.of(load_points(train, "train", stored, reading)[1])
+            reading.warn_skipped()
     usage = Usage()
     batches = [labels for labels, _ in predict_batches(stored.model, X, max(CUTS), jobs, progress)]
     seconds = usage.measure()["seconds"]
@@ -74,6 +77,7 @@ def evaluate(
         "labels": len(used),
         "unknown_labels": int((used >= stored.model.n_labels).sum()),
         "seconds": seconds,
+        **skipped,
         **scores,
     }
     if as_json:

@@ -33,7 +33,9 @@ def _check_model(model: str) -> str:
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.", callback=_check_model)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, only results and errors.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress and no messages, only results, warnings and errors.")
+]
 Jobs = Annotated[int, typer.Option("--n-jobs", help="Cores used; -1: all.")]
 PropensityA = Annotated[float, typer.Option("--propensity-a", help="A of the propensities (Wikipedia: 0.5).")]
 PropensityB = Annotated[float, typer.Option("--propensity-b", help="B of the propensities (Wikipedia: 0.4).")]

@@ -146,8 +146,7 @@ def train(
         if options.preset is not None:
             output.message(f"the features of {preset} are for texts, and {data} holds rows of features", quiet=quiet)
     choice = getattr(fitted, "choice_", None)
-    if not quiet:
-        reading.warn_skipped()
+    reading.warn_skipped()
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
     usage = Usage()

@@ -50,8 +50,7 @@ def add(
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
     with progress.start(None, "adding"):
         ids, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
-    if not quiet:
-        reading.warn_skipped()
+    reading.warn_skipped()
     report: dict[str, Any] = {
         "added": len(ids),
         "points": len(live.tagger),
