@@ -104,6 +104,19 @@ def test_predict_gives_the_scores_of_tag(folder, refined, name):
     )
 
 
+@pytest.mark.parametrize("command", ["tag", "predict", "forget", "predict --text"])
+def test_lines_that_are_not_utf_8_are_refused_by_their_number(command, folder, tmp_path):
+    content = "bread\nGärtner\n".encode("latin-1")
+    (tmp_path / "lines").write_bytes(content)
+    name, *option = command.split()
+    source = tmp_path / "lines" if option else "-"
+    done = run(name, folder / "model", source, *option, stdin=content)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    place = f"{source}:2" if option else "standard input, line 2"
+    assert done.stderr.startswith(f"error: {place}: not UTF-8")
+
+
 def test_a_threshold(folder):
     everything = labels_of(run("tag", folder / "model", "bicycle wheel", "--json"))
     sure = labels_of(run("tag", folder / "model", "bicycle wheel", "--json", "--threshold", "0.9"))

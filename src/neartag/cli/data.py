@@ -12,7 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neartag.cli.sources import STDIN, Reading, read_data
+from neartag.cli.sources import Reading, read_data
+from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -95,9 +96,7 @@ def load_rows(
     from neartag.data.dataset import Dataset
 
     if plain_text or (data == STDIN and stored.features is not None):
-        content = sys.stdin.buffer.read() if data == STDIN else Path(data).read_bytes()
-        lines = [line.removesuffix(b"\r").decode(errors="replace") for line in content.split(b"\n")]
-        texts = [_extract_text(line) for line in lines[: -1 if not lines[-1] else None]]
+        texts = [_extract_text(line) for line in read_text_lines(data)]
         return _encoder_of(stored, data).transform(texts)
     if data == STDIN:
         return _read_xmc_lines(sys.stdin.buffer.read(), stored)

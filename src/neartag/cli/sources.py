@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from neartag.cli.text_lines import STDIN
 from neartag.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from neartag.data.documents import BadLines, Document
 
 EMBEDDED = "debian"
-STDIN = "-"
 HELP = (
     "Documents (.jsonl, .csv, .tsv, .parquet, .ft, a folder of texts), rows of features (.txt, .npz, .jsonl), a folder "
     "with train.txt and test.txt, or a data set's name, such as debian."

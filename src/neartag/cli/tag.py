@@ -8,6 +8,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model
+from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, a
     """
     min_score = read_threshold(threshold)
     tagger = _load_to_answer_once(model)
-    given = _read_texts(texts)
+    given = read_text_lines() if texts == [STDIN] else texts
     for number, (text, tags) in enumerate(zip(given, tagger.predict(given, k, min_score), strict=True)):
         if as_json:
             print(output.json_line({"text": text, "labels": [each._asdict() for each in tags]}))
@@ -98,15 +99,6 @@ def read_threshold(text: str | None) -> str | float | None:
         if text != "f1" and not text.startswith("precision="):
             raise ParameterError(f"--threshold must be a score, f1 or precision=0.8, not {text!r}") from None
         return text
-
-
-def _read_texts(given: list[str]) -> list[str]:
-    import sys
-
-    if given == ["-"]:
-        lines = sys.stdin.buffer.read().decode(errors="replace").split("\n")
-        return [line.removesuffix("\r") for line in lines[: -1 if not lines[-1] else None]]
-    return given
 
 
 def _show_tags(tags: list[Tag]) -> None:

@@ -11,6 +11,7 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
 from neartag.cli.sources import Reading, check_source, read_data, with_reading
+from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.core.errors import DataError, NeartagError
 
 if TYPE_CHECKING:
@@ -72,11 +73,9 @@ def forget(
 
     What was learned from them stays until the model is trained again.
     """
-    import sys
-
     from neartag.tagging.live import LiveTagger
 
-    names = _lines(sys.stdin.buffer.read()) if ids == ["-"] else ids
+    names = [line for line in read_text_lines() if line] if ids == [STDIN] else ids
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)
@@ -114,12 +113,6 @@ def add_in_batches(
         # Whoever mends the file and adds it again must know, or would have these twice.
         raise type(error)(f"{error}; the first {len(ids):,} documents are added: give those after them") from error
     return ids, n_unknown
-
-
-def _lines(content: bytes) -> list[str]:
-    # Not splitlines: ids may have characters that it takes for the end of a line.
-    lines = (line.removesuffix("\r") for line in content.decode(errors="replace").split("\n"))
-    return [line for line in lines if line]
 
 
 def _report(as_json: bool, report: dict[str, Any]) -> None:
