@@ -117,6 +117,17 @@ def test_lines_that_are_not_utf_8_are_refused_by_their_number(command, folder, t
     assert done.stderr.startswith(f"error: {place}: not UTF-8")
 
 
+def test_a_model_without_labels_says_so(tmp_path):
+    (tmp_path / "docs.jsonl").write_text("".join(f'{{"text": "a wheel {n}", "labels": []}}\n' for n in range(8)))
+    done = run("train", tmp_path / "docs.jsonl", tmp_path / "model", *OF_WORDS, "--n-learners", "1", "--no-refine")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^labels L +0$", done.stdout, re.MULTILINE)
+    assert "warning: no point has a label, so the model will give none" in done.stderr
+    for command in ("tag", "explain"):
+        assert run(command, tmp_path / "model", "a wheel").stdout == "  no label\n"
+    assert json.loads(run("explain", tmp_path / "model", "a wheel", "--json").stdout)["labels"] == []
+
+
 def test_a_threshold(folder):
     everything = labels_of(run("tag", folder / "model", "bicycle wheel", "--json"))
     sure = labels_of(run("tag", folder / "model", "bicycle wheel", "--json", "--threshold", "0.9"))

@@ -29,6 +29,7 @@ WITHOUT_VOTERS = {
     "mean": "no document near has it: its documents, taken together, use words of the text",
     "frequency": "no document voted: it is one of the most frequent labels",
 }
+NO_LABEL = "  no label"
 Texts = Annotated[list[str], typer.Argument(metavar="TEXT…", help="The text, or several, or - for lines of input.")]
 
 
@@ -75,6 +76,8 @@ def explain(
     if as_json:
         output.show_json({"text": text, "labels": [_reason_as_json(reason) for reason in reasons]})
         return
+    if not reasons:
+        print(NO_LABEL)
     for number, reason in enumerate(reasons):
         print(("\n" if number else "") + f"{output.escape_controls(reason.label)}  {100 * reason.score:.0f}%")
         if reason.words:
@@ -103,7 +106,7 @@ def read_threshold(text: str | None) -> str | float | None:
 
 def _show_tags(tags: list[Tag]) -> None:
     if not tags:
-        print("  no label")
+        print(NO_LABEL)
     for each in tags:
         print(f"  {100 * each.score:5.1f}%  {output.escape_controls(each.label)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -149,6 +150,8 @@ def train(
     reading.warn_skipped()
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
+    if not dataset.Y.nnz:
+        warnings.warn("no point has a label, so the model will give none: check the labels of DATA", stacklevel=1)
     usage = Usage()
     with progress.start(None, f"training {chosen.title}"):
         if chosen.unit_rows:
@@ -168,7 +171,7 @@ def train(
             "method": chosen.name,
             "points": dataset.n_points,
             "features": dataset.n_features,
-            "labels": dataset.n_labels,
+            "labels": dataset.n_labels if dataset.Y.nnz else 0,  # documents without any have a column without a name
             **cost,
             "peak_rss_bytes": usage.measure()["peak_rss_bytes"],  # again: saving may have needed more than training
             **({} if choice is None else {"feature_choice": choice.describe()}),
