@@ -122,10 +122,25 @@ def test_a_model_without_labels_says_so(tmp_path):
     done = run("train", tmp_path / "docs.jsonl", tmp_path / "model", *OF_WORDS, "--n-learners", "1", "--no-refine")
     assert done.exit_code == 0, done.stderr
     assert re.search(r"^labels L +0$", done.stdout, re.MULTILINE)
-    assert "warning: no point has a label, so the model will give none" in done.stderr
+    assert "warning: no training point has a label: nothing will ever be predicted" in done.stderr
     for command in ("tag", "explain"):
         assert run(command, tmp_path / "model", "a wheel").stdout == "  no label\n"
     assert json.loads(run("explain", tmp_path / "model", "a wheel", "--json").stdout)["labels"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("hdr.csv", "text,labels\n", "there is no document to learn from"),
+        ("dup.jsonl", '{"id": "a", "text": "b", "labels": ["c"]}\n' * 2, "documents 1 and 2 have the same id 'a'"),
+        ("empty.jsonl", '{"text": "!", "labels": ["c"]}\n', "no word is left of 1 texts"),
+    ],
+)
+def test_an_error_about_all_documents_names_the_file(name, content, words, tmp_path):
+    (tmp_path / name).write_text(content)
+    done = run("train", tmp_path / name, tmp_path / "model", *OF_WORDS)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {tmp_path / name}: {words}")
 
 
 def test_a_threshold(folder):
@@ -262,7 +277,7 @@ def test_a_table_with_other_names(tmp_path):
         (["--calibration", "magic"], "--calibration must be"),
         (["--stop-words", "nowhere.txt"], "--stop-words nowhere.txt"),
         (["--text-field", "body"], "'body'"),
-        (["--format", "docx"], "kind='docx'"),
+        (["--format", "docx"], "--format must be"),
         (["--features", "letters"], "features='letters': must be auto, words, "),
         (["--features", "auto", "--min-df", "2"], "--features auto chooses --min-df by itself"),
         (["--features", "words", "--encoder", "vectors"], "--features is for texts"),

@@ -9,6 +9,8 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,9 +63,21 @@ def load_training(
         if encoder is None:
             encoder = ENCODERS.get(DEFAULTS[(reading or Reading()).part])()
         machine = {"n_jobs": n_jobs, "max_memory": memory}
-        corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, progress=progress, **machine)
+        with _naming(data):
+            corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, progress=progress, **machine)
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
     return Training(rows, encoder, corpus.texts)
+
+
+@contextmanager
+def _naming(data: str) -> Iterator[None]:
+    """Put DATA before an error about all its documents; one about a single document names its file already."""
+    try:
+        yield
+    except DataError as error:
+        if data in str(error):
+            raise
+        raise DataError(f"{data}: {error}") from error
 
 
 def load_points(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -150,8 +149,6 @@ def train(
     reading.warn_skipped()
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
-    if not dataset.Y.nnz:
-        warnings.warn("no point has a label, so the model will give none: check the labels of DATA", stacklevel=1)
     usage = Usage()
     with progress.start(None, f"training {chosen.title}"):
         if chosen.unit_rows:
