@@ -207,6 +207,22 @@ def test_bad_lines_that_were_skipped_are_told_in_any_case(command, model, tmp_pa
     assert "only results, warnings and errors" in " ".join(run(command, "--help").stdout.split())
 
 
+def test_what_was_replaced_is_not_counted_as_added(model, tmp_path):
+    lines = [{"id": f"n{n}", "text": "a wheel", "labels": ["sheds"]} for n in range(3)]
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:2]))
+    assert json.loads(run("add", model, tmp_path / "new.jsonl", "--json").stdout) == {
+        "added": 2,
+        "points": 722,
+        "new_labels": ["sheds"],
+        "ids": ["n0", "n1"],
+    }
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps({**line, "labels": ["barns"]}) + "\n" for line in lines))
+    report = json.loads(run("add", model, tmp_path / "new.jsonl", "--replace", "--json").stdout)
+    assert (report["added"], report["replaced"], report["points"]) == (1, 2, 723)
+    assert report["new_labels"] == ["barns"]
+    assert re.search(r"^added +0\nreplaced +3$", run("add", model, tmp_path / "new.jsonl", "--replace").stdout, re.M)
+
+
 def test_what_was_added_before_an_error_is_told(model, tmp_path):
     lines = [json.dumps({"text": "a chess program", "labels": ["new"]}) for _ in range(5)]
     (tmp_path / "more.jsonl").write_text("\n".join([*lines, "{"]))

@@ -17,7 +17,7 @@ from neartag.core.errors import DataError, NeartagError
 if TYPE_CHECKING:
     from neartag.core.progress import Progress
     from neartag.data.documents import Document
-    from neartag.tagging.live import LiveTagger
+    from neartag.tagging.live import Added, LiveTagger
 
 BATCH_DOCUMENTS = 1000  # added at once: a crash loses no more of the work, and never half a batch
 MAX_SHOWN_LABELS = 10
@@ -45,22 +45,22 @@ def add(
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)
-    known_labels = len(live.tagger.labels)
     documents = read_data(data, "train", reading)
     if isinstance(documents, Dataset):
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
     with progress.start(None, "adding"):
-        ids, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
+        added, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
     reading.warn_skipped()
     report: dict[str, Any] = {
-        "added": len(ids),
+        "added": len(added.ids) - added.replaced,
+        **({"replaced": added.replaced} if replace else {}),
         "points": len(live.tagger),
-        "new_labels": live.tagger.labels[known_labels:],
+        "new_labels": added.new_labels,
         **reading.skipped,
     }
     if n_unknown:
         report["without_a_known_word"] = n_unknown
-    _report(as_json, {**report, **({"ids": ids} if as_json else {})})
+    _report(as_json, {**report, **({"ids": added.ids} if as_json else {})})
 
 
 def forget(
@@ -91,19 +91,24 @@ def add_in_batches(
     replace: bool,
     progress: Progress,
     batch_documents: int = BATCH_DOCUMENTS,
-) -> tuple[list[str], int]:
-    """Add documents to a model's folder; return their ids, and how many have no word that the model knows.
+) -> tuple[Added, int]:
+    """Add documents to a model's folder; return what that changed, and how many have no word that the model knows.
 
     A document without a known word is near no text until the model is trained again.
     """
+    from neartag.tagging.live import Added
     from neartag.tagging.update import encode_documents
 
     ids: list[str] = []
-    n_unknown = 0
+    new_labels: list[str] = []
+    n_replaced = n_unknown = 0
     left = iter(documents)
     try:
         while batch := list(islice(left, batch_documents)):
-            ids += live.add(batch, replace=replace)
+            now = live.add_documents(batch, replace=replace)
+            ids += now.ids
+            new_labels += now.new_labels
+            n_replaced += now.replaced
             rows = encode_documents(live.tagger.stored.features, batch)
             n_unknown += int((abs(rows).sum(axis=1) == 0).sum())
             progress.advance(len(batch))
@@ -112,7 +117,7 @@ def add_in_batches(
             raise
         # Whoever mends the file and adds it again must know, or would have these twice.
         raise type(error)(f"{error}; the first {len(ids):,} documents are added: give those after them") from error
-    return ids, n_unknown
+    return Added(ids, n_replaced, new_labels), n_unknown
 
 
 def _report(as_json: bool, report: dict[str, Any]) -> None:
