@@ -235,6 +235,21 @@ class TestEvaluate:
         report = json.loads(succeed("evaluate", text_folder / "model", tmp_path / "sparse.jsonl", "--json"))
         assert report["by_frequency"]["0-5"]["pairs"] == 1
 
+    def test_points_without_labels_and_unknown_labels_are_told(self, text_folder, folder, tmp_path):
+        lists = [["meat"], ["zebra", "bread"], [], ["lion"], []]
+        lines = [json.dumps({"text": "steak", "labels": labels}) for labels in lists]
+        (tmp_path / "test.jsonl").write_text("\n".join(lines))
+        arguments = ("evaluate", text_folder / "model", tmp_path / "test.jsonl", "-q")
+        report = json.loads(succeed(*arguments, "--json"))
+        assert (report["points"], report["points_without_labels"]) == (5, 2)
+        assert (report["labels"], report["unknown_labels"]) == (4, 2)
+        shown = succeed(*arguments)
+        assert "points without a label: 2 of 5, which score 0" in shown
+        assert "labels that the model does not know: 2 of 4, which it cannot find" in shown
+        shown = succeed("evaluate", folder / "model", folder / "test.txt")
+        assert "without a label" not in shown
+        assert "does not know" not in shown
+
 
 class TestInspect:
     def test_json(self, folder, fitted):
@@ -287,6 +302,36 @@ class TestMistakes:
         assert "not trained on texts" in fail("predict", folder / "model", "debian")
         assert "ending" in fail("train", folder / "model" / "model.json", model)
         assert not model.exists()
+
+    @pytest.mark.parametrize("name", ["arr.json", "README.md", "texts.parquet.gz"])
+    def test_in_the_ending_of_a_file(self, tmp_path, name):
+        (tmp_path / name).write_text('{"text": "a", "labels": ["b"]}\n')
+        said = fail("train", tmp_path / name, tmp_path / "m")
+        for ending in (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".ft", ".txt", ".xmc", ".svm", ".npz", ".gz"):
+            assert f"{ending}" in said
+        assert "--format, jsonl, csv, tsv, parquet, fasttext or folder" in said
+        said = fail("train", tmp_path / name, tmp_path / "m", "--format", "xml")
+        assert said == "error: --format must be jsonl, csv, tsv, parquet, fasttext or folder, not 'xml'\n"
+
+    def test_in_a_folder_of_data(self, text_folder, tmp_path):
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs" / "page.md").write_text("# words\n")
+        for arguments in (("train", tmp_path / "docs", tmp_path / "m"), ("evaluate", text_folder / "model", tmp_path)):
+            said = fail(*arguments)
+            assert "a folder may hold train.txt and test.txt (rows of features), train.jsonl and test.jsonl" in said
+            assert "NAME.labels" in said
+
+    def test_in_the_parts_of_a_folder(self, tmp_path):
+        (tmp_path / "test.jsonl").write_text('{"text": "a", "labels": ["b"]}\n')
+        said = fail("train", tmp_path, tmp_path / "m")
+        assert said == f"error: data set '{tmp_path}' has no part 'train': {tmp_path} has parts test\n"
+
+    def test_in_empty_arguments(self, folder, tmp_path):
+        for name in ("", " "):
+            assert "DATA is empty" in fail("train", name, tmp_path / "m")
+            assert "DATA is empty" in fail("evaluate", folder / "model", name)
+            assert "MODEL is empty" in fail("train", folder / "train.txt", name)
+            assert "MODEL is empty" in fail("predict", name, folder / "test.txt")
 
     def test_in_memory(self, folder, tmp_path):
         arguments = ["train", folder / "train.txt", tmp_path / "m", *SMALL, "--max-memory"]

@@ -116,6 +116,45 @@ def test_predict_gives_the_scores_of_tag(folder, refined, name):
     )
 
 
+@pytest.mark.parametrize("command", ["tag", "predict", "forget", "predict --text"])
+def test_lines_that_are_not_utf_8_are_refused_by_their_number(command, folder, tmp_path):
+    content = "bread\nGärtner\n".encode("latin-1")
+    (tmp_path / "lines").write_bytes(content)
+    name, *option = command.split()
+    source = tmp_path / "lines" if option else "-"
+    done = run(name, folder / "model", source, *option, stdin=content)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    place = f"{source}:2" if option else "standard input, line 2"
+    assert done.stderr.startswith(f"error: {place}: not UTF-8")
+
+
+def test_a_model_without_labels_says_so(tmp_path):
+    (tmp_path / "docs.jsonl").write_text("".join(f'{{"text": "a wheel {n}", "labels": []}}\n' for n in range(8)))
+    done = run("train", tmp_path / "docs.jsonl", tmp_path / "model", *OF_WORDS, "--n-learners", "1", "--no-refine")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^labels L +0$", done.stdout, re.MULTILINE)
+    assert "warning: no training point has a label: nothing will ever be predicted" in done.stderr
+    for command in ("tag", "explain"):
+        assert run(command, tmp_path / "model", "a wheel").stdout == "  no label\n"
+    assert json.loads(run("explain", tmp_path / "model", "a wheel", "--json").stdout)["labels"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("hdr.csv", "text,labels\n", "there is no document to learn from"),
+        ("dup.jsonl", '{"id": "a", "text": "b", "labels": ["c"]}\n' * 2, "documents 1 and 2 have the same id 'a'"),
+        ("empty.jsonl", '{"text": "!", "labels": ["c"]}\n', "no word is left of 1 texts"),
+    ],
+)
+def test_an_error_about_all_documents_names_the_file(name, content, words, tmp_path):
+    (tmp_path / name).write_text(content)
+    done = run("train", tmp_path / name, tmp_path / "model", *OF_WORDS)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {tmp_path / name}: {words}")
+
+
 def test_a_threshold(folder):
     everything = labels_of(run("tag", folder / "model", "bicycle wheel", "--json"))
     sure = labels_of(run("tag", folder / "model", "bicycle wheel", "--json", "--threshold", "0.9"))
@@ -166,6 +205,34 @@ def test_bad_lines_stop_it_or_are_passed_over(model, tmp_path):
     report = json.loads(done.stdout)
     assert (report["added"], report["skipped"]) == (1, 2)
     assert "2 bad lines were skipped" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["add", "train", "predict", "evaluate"])
+def test_bad_lines_that_were_skipped_are_told_in_any_case(command, model, tmp_path):
+    lines = [json.dumps({"text": f"a wheel {n}", "labels": ["x"]}) for n in range(3)]
+    (tmp_path / "some.jsonl").write_text("\n".join([lines[0], "not JSON", *lines[1:]]))
+    train = [tmp_path / "some.jsonl", tmp_path / "new", *OF_WORDS, "--no-refine", "--n-learners", "1"]
+    done = run(command, *(train if command == "train" else [model, tmp_path / "some.jsonl"]), "--skip-bad", "-q")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^warning: 1 bad line was skipped, the first: .*some\.jsonl:2", done.stderr, re.MULTILINE)
+    assert all(line.startswith("warning: ") for line in done.stderr.splitlines()), "no progress and no messages"
+    assert "only results, warnings and errors" in " ".join(run(command, "--help").stdout.split())
+
+
+def test_what_was_replaced_is_not_counted_as_added(model, tmp_path):
+    lines = [{"id": f"n{n}", "text": "a wheel", "labels": ["sheds"]} for n in range(3)]
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:2]))
+    assert json.loads(run("add", model, tmp_path / "new.jsonl", "--json").stdout) == {
+        "added": 2,
+        "points": 722,
+        "new_labels": ["sheds"],
+        "ids": ["n0", "n1"],
+    }
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps({**line, "labels": ["barns"]}) + "\n" for line in lines))
+    report = json.loads(run("add", model, tmp_path / "new.jsonl", "--replace", "--json").stdout)
+    assert (report["added"], report["replaced"], report["points"]) == (1, 2, 723)
+    assert report["new_labels"] == ["barns"]
+    assert re.search(r"^added +0\nreplaced +3$", run("add", model, tmp_path / "new.jsonl", "--replace").stdout, re.M)
 
 
 def test_what_was_added_before_an_error_is_told(model, tmp_path):
@@ -238,7 +305,7 @@ def test_a_table_with_other_names(tmp_path):
         (["--calibration", "magic"], "--calibration must be"),
         (["--stop-words", "nowhere.txt"], "--stop-words nowhere.txt"),
         (["--text-field", "body"], "'body'"),
-        (["--format", "docx"], "kind='docx'"),
+        (["--format", "docx"], "--format must be"),
         (["--features", "letters"], "features='letters': must be auto, words, "),
         (["--features", "auto", "--min-df", "2"], "--features auto chooses --min-df by itself"),
         (["--features", "words", "--encoder", "vectors"], "--features is for texts"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import os
 import sys
 import tarfile
 import threading
@@ -12,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from data_helpers import assert_same, toy
+from neartag.cli.sources import check_source, read_data
 from neartag.core.errors import DataError
 from neartag.data import formats, registry
 from neartag.data.registry import archives
+from neartag.data.registry.catalogue import entries
 
 TRAIN = b"1 2 2\n0 1:0.5\n"
 TEST = b"2 2 2\n0 1:0.5\n1\n"
@@ -132,6 +136,47 @@ def test_no_data_folder_at_all(tmp_path, monkeypatch):
     assert registry.names() == []
     with pytest.raises(DataError, match="where there is nothing"):
         registry.load("bibtex")
+
+
+@pytest.fixture
+def locked(tmp_path, monkeypatch):
+    """Return a cache folder that may not be read, as another user's home; no other folder of data sets is set."""
+    folder = tmp_path / "locked" / "neartag"
+
+    def refuse(function):
+        def checked(path=".", *arguments, **more):
+            if str(path).startswith(str(folder)):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return function(path, *arguments, **more)
+
+        return checked
+
+    for name in ("stat", "listdir", "scandir", "mkdir"):
+        monkeypatch.setattr(os, name, refuse(getattr(os, name)))
+    monkeypatch.delenv("NEARTAG_DATA", raising=False)
+    monkeypatch.setenv("NEARTAG_CACHE", str(folder))
+    return folder
+
+
+def test_a_folder_that_may_not_be_read_is_no_matter_for_local_files(locked, tmp_path):
+    (tmp_path / "points.txt").write_bytes(TRAIN)
+    assert registry.names() == []
+    assert registry.load(tmp_path / "points.txt").n_points == 1
+    assert read_data(str(tmp_path / "points.txt"), "train").n_points == 1
+    (tmp_path / "texts.jsonl").write_bytes(TEXT)
+    assert [document.text for document in read_data(str(tmp_path / "texts.jsonl"), "train")] == ["a"]
+    for call in (lambda: registry.load("bibtex"), lambda: check_source("bibtex"), lambda: check_source("unknown")):
+        with pytest.raises(DataError, match=r"neartag cannot be read .*: set NEARTAG_DATA .* NEARTAG_CACHE"):
+            call()
+    assert {entry.path for entry in entries()} == {None}
+
+
+def test_an_archive_that_cannot_be_unpacked_there_names_the_variable(locked, tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("NEARTAG_DATA", str(tmp_path / "data"))
+    pack(tmp_path / "data", "tiny", {"tiny/train.txt": TRAIN})
+    with pytest.raises(DataError, match=r"cannot be unpacked into .*NEARTAG_CACHE to one that can be written"):
+        registry.load("tiny")
 
 
 def test_a_changed_archive_is_refused(places):

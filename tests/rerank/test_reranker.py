@@ -131,6 +131,12 @@ def test_any_number_of_points(n):
         assert set(labels[labels >= 0]) <= set(data.Y[:n].indices)
 
 
+def test_a_single_point_is_too_few_to_refine():
+    data = problem()
+    with pytest.warns(UserWarning, match="1 point is too few to refine"):
+        small_model(vote_neighbours=1, feature_share=0.3, n_clusters=1).fit(data.X[:1], data.Y[:1])
+
+
 def test_too_few_to_refine_are_what_they_are_without(tmp_path):
     data = problem()
     vote = {"vote_neighbours": 10, "feature_share": 0.3}

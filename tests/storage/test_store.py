@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -608,6 +610,16 @@ def test_a_reader_that_lost_a_race_starts_again(tmp_path, monkeypatch):
     monkeypatch.setattr(manifest, "read_manifest", overtaken)
     assert whole(store.load(tmp_path)) == 4
     assert reads == 4
+
+
+def test_a_folder_that_may_not_be_written_is_told_with_advice(tmp_path, monkeypatch):
+    def refuse(path, *_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    told = rf"cannot lock the folder {re.escape(str(tmp_path))} to write to it: Permission denied; make it writable"
+    with pytest.raises(ModelError, match=told), store.lock(tmp_path):
+        pass
 
 
 def test_the_lock_keeps_others_out(tmp_path):

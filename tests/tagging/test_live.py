@@ -56,6 +56,15 @@ def test_what_one_adds_another_sees(folder):
     assert TextTagger.load(folder).predict(text) == one.tagger.predict(text)
 
 
+def test_each_writer_is_told_of_its_own_labels(folder):
+    one, other = LiveTagger(folder), LiveTagger(folder)
+    assert one.add_documents([document(1, "new::one")]).new_labels == ["new::one"]
+    assert other.add_documents([document(2, "new::other"), document(3, "new::one")]).new_labels == ["new::other"]
+    changed = one.add_documents([document(2, "new::third")], replace=True)
+    assert (changed.ids, changed.replaced, changed.new_labels) == (["added-2"], 1, ["new::third"])
+    assert one.add_documents([]) == ([], 0, [])
+
+
 def test_followed_step_by_step_it_is_what_loading_gives(folder, corpus):
     writer, reader, late = LiveTagger(folder), LiveTagger(folder), LiveTagger(folder)
     chance = np.random.default_rng(0)

@@ -9,10 +9,13 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neartag.cli.sources import STDIN, Reading, read_data
+from neartag.cli.sources import Reading, read_data
+from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -60,9 +63,21 @@ def load_training(
         if encoder is None:
             encoder = ENCODERS.get(DEFAULTS[(reading or Reading()).part])()
         machine = {"n_jobs": n_jobs, "max_memory": memory}
-        corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, progress=progress, **machine)
+        with _naming(data):
+            corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, progress=progress, **machine)
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
     return Training(rows, encoder, corpus.texts)
+
+
+@contextmanager
+def _naming(data: str) -> Iterator[None]:
+    """Put DATA before an error about all its documents; one about a single document names its file already."""
+    try:
+        yield
+    except DataError as error:
+        if data in str(error):
+            raise
+        raise DataError(f"{data}: {error}") from error
 
 
 def load_points(
@@ -95,9 +110,7 @@ def load_rows(
     from neartag.data.dataset import Dataset
 
     if plain_text or (data == STDIN and stored.features is not None):
-        content = sys.stdin.buffer.read() if data == STDIN else Path(data).read_bytes()
-        lines = [line.removesuffix(b"\r").decode(errors="replace") for line in content.split(b"\n")]
-        texts = [_extract_text(line) for line in lines[: -1 if not lines[-1] else None]]
+        texts = [_extract_text(line) for line in read_text_lines(data)]
         return _encoder_of(stored, data).transform(texts)
     if data == STDIN:
         return _read_xmc_lines(sys.stdin.buffer.read(), stored)

@@ -33,6 +33,7 @@ def datasets(context: typer.Context, as_json: AsJson = False) -> None:
         return
     from neartag.data import registry
     from neartag.data.registry.catalogue import entries
+    from neartag.data.registry.folders import describe_problem
 
     rows = [_describe_embedded(), *map(_describe, entries())]
     folder = registry.data_folder()
@@ -45,7 +46,7 @@ def datasets(context: typer.Context, as_json: AsJson = False) -> None:
             headings = ("data set", "train", "test", "features", "labels", "where" if here else "what")
             output.show_table(headings, [_cells(row) for row in shown], title=title, words=(0, 5))
             print()
-    exists = "" if folder.is_dir() else ", which is not there yet"
+    exists = describe_problem(folder) or ("" if folder.is_dir() else ", which is not there yet")
     output.show_words(f"The data folder is {folder}{exists}; NEARTAG_DATA names another.")
     output.show_words("How to get one: neartag datasets get NAME")
 

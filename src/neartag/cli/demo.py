@@ -59,7 +59,7 @@ def demo(
     """
     # Without --model the folder is the demo's own and may be replaced: the demo can be repeated.
     folder = FOLDER if model is None else model
-    check_target(Path(folder), overwrite or model is None)
+    check_target(folder, overwrite or model is None)
 
     from neartag.methods import presets
 

@@ -40,7 +40,7 @@ def evaluate(
 
     P, nDCG, R, PSP and PSnDCG at 1, 3 and 5, in percent, over all points. A second table has one row for each band of
     labels, by how many training points have them: what the band adds to P (the rows add up to it), and which share of
-    its labels was found.
+    its labels was found. Points without labels, and labels that the model does not know, are told above the tables.
     """
     check_source(data)
     if train is not None:
@@ -59,15 +59,27 @@ def evaluate(
         stored = store.load(model)
     with progress.start(None, f"reading {data}"):
         X, Y = load_points(data, "test", stored, reading)
+        skipped = reading.skipped
+        reading.warn_skipped()
         counts = LabelCounts(stored.model.frequency, stored.model.n_points)
         if train is not None:
             counts = LabelCounts.of(load_points(train, "train", stored, reading)[1])
+            reading.warn_skipped()
     usage = Usage()
     batches = [labels for labels, _ in predict_batches(stored.model, X, max(CUTS), jobs, progress)]
     seconds = usage.measure()["seconds"]
     labels = np.vstack(batches) if batches else np.empty((0, max(CUTS)), np.int64)
     scores = report_metrics(labels, Y, counts, CUTS, a=propensity_a, b=propensity_b)
-    report = {"points": X.shape[0], "seconds": seconds, **scores}
+    used = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))  # labels that points have; new ones last
+    report = {
+        "points": X.shape[0],
+        "points_without_labels": int((np.diff(Y.indptr) == 0).sum()),
+        "labels": len(used),
+        "unknown_labels": int((used >= stored.model.n_labels).sum()),
+        "seconds": seconds,
+        **skipped,
+        **scores,
+    }
     if as_json:
         output.show_json(report)
     else:
@@ -75,8 +87,13 @@ def evaluate(
 
 
 def show(report: dict[str, Any]) -> None:
-    """Print the two tables."""
+    """Print what can never be right, then the two tables."""
     points, seconds, scores = report["points"], report["seconds"], report["metrics"]
+    without, unknown = report["points_without_labels"], report["unknown_labels"]
+    if without:
+        print(f"points without a label: {without:,} of {points:,}, which score 0")
+    if unknown:
+        print(f"labels that the model does not know: {unknown:,} of {report['labels']:,}, which it cannot find")
     rows = [[about, *(f"{scores[f'{family}@{k}']:.2f}" for k in CUTS)] for family, about in _FAMILIES.items()]
     title = f"{points:,} points, {1000 * seconds / points:.3g} ms each"
     output.show_table(["percent", *(f"@{k}" for k in CUTS)], rows, title=title)

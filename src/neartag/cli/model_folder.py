@@ -7,8 +7,11 @@ from pathlib import Path
 from neartag.core.errors import ModelError
 
 
-def check_target(folder: Path, overwrite: bool) -> None:
-    """Raise ModelError, before any work is lost, where a model could not be saved in the folder in the end."""
+def check_target(name: str, overwrite: bool) -> None:
+    """Raise ModelError, before any work is lost, where a model could not be saved in a folder of this name."""
+    if not name.strip():
+        raise ModelError("MODEL is empty: name the folder to save the model in")
+    folder = Path(name)
     import tempfile
 
     from neartag.storage.folder import refuse_foreign_folder

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 from neartag.comparators.shared.parameters import MAX_MEMORY
-from neartag.core.errors import ParameterError
+from neartag.core.errors import ModelError, ParameterError
 from neartag.core.method import Method
 from neartag.core.parameters import RANDOM_STATE, Parameter, by_every_name
 from neartag.methods import registry
@@ -25,13 +25,17 @@ from neartag.storage.location import check_model_folder
 
 def _check_model(model: str) -> str:
     """Refuse a folder that holds no model before the command imports anything heavy."""
+    if not model.strip():
+        raise ModelError("MODEL is empty: name the folder of a model")
     check_model_folder(Path(model))
     return model
 
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.", callback=_check_model)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages, only results and errors.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress and no messages, only results, warnings and errors.")
+]
 Jobs = Annotated[int, typer.Option("--n-jobs", help="Cores used; -1: all.")]
 PropensityA = Annotated[float, typer.Option("--propensity-a", help="A of the propensities (Wikipedia: 0.5).")]
 PropensityB = Annotated[float, typer.Option("--propensity-b", help="B of the propensities (Wikipedia: 0.4).")]

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neartag.core.errors import DataError
+from neartag.cli.text_lines import STDIN
+from neartag.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from neartag.data.dataset import Dataset
     from neartag.data.documents import BadLines, Document
 
 EMBEDDED = "debian"
-STDIN = "-"
 HELP = (
     "Documents (.jsonl, .csv, .tsv, .parquet, .ft, a folder of texts), rows of features (.txt, .npz, .jsonl), a folder "
     "with train.txt and test.txt, or a data set's name, such as debian."
@@ -107,8 +107,10 @@ class Reading:
 
     def documents(self, path: Path, *, labelled: bool = True) -> Iterator[Document]:
         """Return the documents of a file or folder, read one at a time."""
-        from neartag.data.documents import BadLines, documents
+        from neartag.data.documents import KINDS, BadLines, documents
 
+        if self.kind is not None and self.kind not in KINDS:
+            raise ParameterError(f"--format must be {_list_words(list(KINDS))}, not {self.kind!r}")
         self.bad = BadLines() if self.skip_bad else None
         read = documents(path, self.fields, labelled=labelled, bad=self.bad, kind=self.kind)
         return read if self.vectors is None else self._with_vectors(read)
@@ -178,6 +180,7 @@ def read_data(
     """
     from neartag.data import registry
     from neartag.data.documents import holds_documents
+    from neartag.data.registry.set_files import part_files, split_files
 
     reading = reading or Reading()
     if data == EMBEDDED:
@@ -187,15 +190,21 @@ def read_data(
     if path.exists() and not known and (reading.means_documents or _is_documents(path, part, reading, holds_documents)):
         return reading.documents(path, labelled=labelled)
     if path.is_file() and not known:
+        _check_ending(path)
         return registry.load(path, labelled=labelled)
+    if path.is_dir() and not known:
+        _check_folder(path)
     folder = path if path.is_dir() and not known else _find_folder(data)
-    if any(folder.glob(f"{part}.txt*")) or not any(folder.glob(f"{part}.jsonl*")):
+    has_rows = bool(part_files(folder, ".txt")) or split_files(folder) is not None
+    if any(folder.glob(f"{part}.txt*")) or (has_rows and not any(folder.glob(f"{part}.jsonl*"))):
         return registry.load(data, part)
     return reading.documents(registry.text_file(data, part), labelled=labelled)
 
 
 def check_source(data: str) -> None:
     """Raise DataError where DATA names nothing that there is: at once, before anything heavy is imported."""
+    if not data.strip():
+        raise DataError("DATA is empty: name a file, a folder or a data set, such as debian")
     if data not in (EMBEDDED, STDIN) and not Path(data).exists():
         _find_folder(data)
 
@@ -205,6 +214,35 @@ def _is_documents(path: Path, part: str, reading: Reading, holds_documents: Any)
     if path.is_dir() and any(path.glob(f"{part}.*")):
         return False
     return bool(holds_documents(path, reading.fields))
+
+
+def _check_ending(path: Path) -> None:
+    """Raise DataError where a file's ending does not say how it is written, and name all endings that do."""
+    from neartag.data.documents import ENDINGS, KINDS
+    from neartag.data.files import COMPRESSIONS
+    from neartag.data.formats import FORMATS, is_data_file
+
+    if not is_data_file(path):
+        raise DataError(
+            f"{path}: its ending does not say how it is written; known are {', '.join(ENDINGS)} for documents and "
+            f"{', '.join(FORMATS)} for rows of features, and {', '.join(COMPRESSIONS)} after most of them; give "
+            f"documents with another ending --format, {_list_words(list(KINDS))}"
+        )
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise DataError where a folder, which is none of texts, has no part of a data set either."""
+    from neartag.data.registry.set_files import part_files, split_files
+
+    if not part_files(folder, ".txt") and not part_files(folder, ".jsonl") and split_files(folder) is None:
+        raise DataError(
+            f"{folder} holds no data: a folder may hold train.txt and test.txt (rows of features), train.jsonl and "
+            "test.jsonl (documents), or texts NAME.txt, each with its labels in NAME.labels"
+        )
+
+
+def _list_words(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _embedded_documents(part: str) -> Iterator[Document]:
@@ -222,6 +260,7 @@ def _find_folder(data: str) -> Path:
     from neartag.data import registry
     from neartag.data.files import split_ending
     from neartag.data.registry import dataset_facts
+    from neartag.data.registry.folders import describe_problem
 
     names = registry.names()
     try:
@@ -234,4 +273,5 @@ def _find_folder(data: str) -> Path:
     if len(Path(data).parts) > 1 or split_ending(data)[1]:
         raise DataError(f"{data}: there is no such file or folder")
     known = ", ".join([f"{EMBEDDED} (always there)", *names])
-    raise DataError(f"{data}: there is no such file or folder, nor a data set of that name; known are {known}")
+    problem = describe_problem(registry.data_folder())
+    raise DataError(f"{data}: there is no such file or folder, nor a data set of that name; known are {known}{problem}")

@@ -8,6 +8,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model
+from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ WITHOUT_VOTERS = {
     "mean": "no document near has it: its documents, taken together, use words of the text",
     "frequency": "no document voted: it is one of the most frequent labels",
 }
+NO_LABEL = "  no label"
 Texts = Annotated[list[str], typer.Argument(metavar="TEXT…", help="The text, or several, or - for lines of input.")]
 
 
@@ -39,7 +41,7 @@ def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, a
     """
     min_score = read_threshold(threshold)
     tagger = _load_to_answer_once(model)
-    given = _read_texts(texts)
+    given = read_text_lines() if texts == [STDIN] else texts
     for number, (text, tags) in enumerate(zip(given, tagger.predict(given, k, min_score), strict=True)):
         if as_json:
             print(output.json_line({"text": text, "labels": [each._asdict() for each in tags]}))
@@ -77,6 +79,8 @@ def explain(
     if as_json:
         output.show_json({"text": text, "labels": [_reason_as_json(reason) for reason in reasons]})
         return
+    if not reasons:
+        print(NO_LABEL)
     for number, reason in enumerate(reasons):
         print(("\n" if number else "") + f"{output.escape_controls(reason.label)}  {100 * reason.score:.0f}%")
         if reason.words:
@@ -103,18 +107,9 @@ def read_threshold(text: str | None) -> str | float | None:
         return text
 
 
-def _read_texts(given: list[str]) -> list[str]:
-    import sys
-
-    if given == ["-"]:
-        lines = sys.stdin.buffer.read().decode(errors="replace").split("\n")
-        return [line.removesuffix("\r") for line in lines[: -1 if not lines[-1] else None]]
-    return given
-
-
 def _show_tags(tags: list[Tag]) -> None:
     if not tags:
-        print("  no label")
+        print(NO_LABEL)
     for each in tags:
         print(f"  {100 * each.score:5.1f}%  {output.escape_controls(each.label)}")
 

@@ -121,7 +121,7 @@ def train(
         None if preset is None else presets.get_features(preset),
     )
     options.check()
-    check_target(Path(model), overwrite)
+    check_target(model, overwrite)
 
     from neartag.cli.data import load_training
     from neartag.core.threads import resolve_jobs
@@ -146,8 +146,7 @@ def train(
         if options.preset is not None:
             output.message(f"the features of {preset} are for texts, and {data} holds rows of features", quiet=quiet)
     choice = getattr(fitted, "choice_", None)
-    if not quiet:
-        reading.warn_skipped()
+    reading.warn_skipped()
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
     usage = Usage()
@@ -161,7 +160,7 @@ def train(
     if votes_were_better(stored.model):
         output.message("votes alone decide: on the points held out they were better than rankers", quiet=quiet)
     with progress.start(None, f"saving {model}"):
-        check_target(Path(model), overwrite)  # again: somebody may have saved a model there meanwhile
+        check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
         save_bundle(stored, model)
     show_report(
         {
@@ -169,7 +168,7 @@ def train(
             "method": chosen.name,
             "points": dataset.n_points,
             "features": dataset.n_features,
-            "labels": dataset.n_labels,
+            "labels": dataset.n_labels if dataset.Y.nnz else 0,  # documents without any have a column without a name
             **cost,
             "peak_rss_bytes": usage.measure()["peak_rss_bytes"],  # again: saving may have needed more than training
             **({} if choice is None else {"feature_choice": choice.describe()}),

@@ -11,12 +11,13 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
 from neartag.cli.sources import Reading, check_source, read_data, with_reading
+from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.core.errors import DataError, NeartagError
 
 if TYPE_CHECKING:
     from neartag.core.progress import Progress
     from neartag.data.documents import Document
-    from neartag.tagging.live import LiveTagger
+    from neartag.tagging.live import Added, LiveTagger
 
 BATCH_DOCUMENTS = 1000  # added at once: a crash loses no more of the work, and never half a batch
 MAX_SHOWN_LABELS = 10
@@ -44,23 +45,22 @@ def add(
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)
-    known_labels = len(live.tagger.labels)
     documents = read_data(data, "train", reading)
     if isinstance(documents, Dataset):
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
     with progress.start(None, "adding"):
-        ids, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
-    if not quiet:
-        reading.warn_skipped()
+        added, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
+    reading.warn_skipped()
     report: dict[str, Any] = {
-        "added": len(ids),
+        "added": len(added.ids) - added.replaced,
+        **({"replaced": added.replaced} if replace else {}),
         "points": len(live.tagger),
-        "new_labels": live.tagger.labels[known_labels:],
+        "new_labels": added.new_labels,
         **reading.skipped,
     }
     if n_unknown:
         report["without_a_known_word"] = n_unknown
-    _report(as_json, {**report, **({"ids": ids} if as_json else {})})
+    _report(as_json, {**report, **({"ids": added.ids} if as_json else {})})
 
 
 def forget(
@@ -73,11 +73,9 @@ def forget(
 
     What was learned from them stays until the model is trained again.
     """
-    import sys
-
     from neartag.tagging.live import LiveTagger
 
-    names = _lines(sys.stdin.buffer.read()) if ids == ["-"] else ids
+    names = [line for line in read_text_lines() if line] if ids == [STDIN] else ids
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)
@@ -93,19 +91,24 @@ def add_in_batches(
     replace: bool,
     progress: Progress,
     batch_documents: int = BATCH_DOCUMENTS,
-) -> tuple[list[str], int]:
-    """Add documents to a model's folder; return their ids, and how many have no word that the model knows.
+) -> tuple[Added, int]:
+    """Add documents to a model's folder; return what that changed, and how many have no word that the model knows.
 
     A document without a known word is near no text until the model is trained again.
     """
+    from neartag.tagging.live import Added
     from neartag.tagging.update import encode_documents
 
     ids: list[str] = []
-    n_unknown = 0
+    new_labels: list[str] = []
+    n_replaced = n_unknown = 0
     left = iter(documents)
     try:
         while batch := list(islice(left, batch_documents)):
-            ids += live.add(batch, replace=replace)
+            now = live.add_documents(batch, replace=replace)
+            ids += now.ids
+            new_labels += now.new_labels
+            n_replaced += now.replaced
             rows = encode_documents(live.tagger.stored.features, batch)
             n_unknown += int((abs(rows).sum(axis=1) == 0).sum())
             progress.advance(len(batch))
@@ -114,13 +117,7 @@ def add_in_batches(
             raise
         # Whoever mends the file and adds it again must know, or would have these twice.
         raise type(error)(f"{error}; the first {len(ids):,} documents are added: give those after them") from error
-    return ids, n_unknown
-
-
-def _lines(content: bytes) -> list[str]:
-    # Not splitlines: ids may have characters that it takes for the end of a line.
-    lines = (line.removesuffix("\r") for line in content.decode(errors="replace").split("\n"))
-    return [line for line in lines if line]
+    return Added(ids, n_replaced, new_labels), n_unknown
 
 
 def _report(as_json: bool, report: dict[str, Any]) -> None:

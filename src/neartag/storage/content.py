@@ -12,7 +12,7 @@ import numpy as np
 
 from neartag.core.errors import ModelError, ParameterError
 
-REMEDY = "restore the folder from a copy or save the model again"
+REMEDY = "restore the folder from a copy, or train the model again"
 
 
 def encode_json(value: Any, what: str, indent: int | None = None) -> bytes:

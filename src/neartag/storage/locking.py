@@ -50,7 +50,8 @@ def lock(folder: str | os.PathLike[str], *, timeout: float = LOCK_TIMEOUT) -> It
     try:
         handle = (Path(folder) / LOCK).open("a+b")
     except OSError as error:
-        raise ModelError(f"cannot lock the folder {folder}: {error}") from error
+        advice = "make it writable, or copy it to a place where you may write and use the copy"
+        raise ModelError(f"cannot lock the folder {folder} to write to it: {error.strerror}; {advice}") from error
     with handle:
         while not _try_lock(handle):
             if time.monotonic() >= deadline:

@@ -254,7 +254,7 @@ def _assemble(
             texts = Texts.from_arrays(arrays["content"], arrays["ends"])
     wrong = find_miscount(model, labels, points, texts)
     if wrong:
-        raise ModelError(f"{place} is damaged, {wrong}: copy or save the model again")
+        raise ModelError(f"{place} is damaged, {wrong}: restore the model folder from a copy, or train the model again")
     stored = StoredModel(model, labels, points, features, manifest.info, texts, manifest.extras, manifest)
     if not manifest.added:
         return stored

@@ -140,4 +140,4 @@ def _view(
 
 
 def _damage_error(what: str, reason: str) -> ModelError:
-    return ModelError(f"{what} is damaged, {reason}: restore the model folder from a copy or save the model again")
+    return ModelError(f"{what} is damaged, {reason}: restore the model folder from a copy, or train the model again")

@@ -6,6 +6,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,8 @@ def build_corpus(documents: Iterable[Document], encoder: Encoder, *, keep_texts:
     memory are kept in a file.
     """
     collector = DocumentCollector(keep_texts)
-    X = encoder.fit_transform(read_items(encoder, collector.collect(documents)))
-    if not collector.ids:
-        raise DataError("there is no document to learn from")
+    items = chain(read_items(encoder, collector.collect(documents)), collector.refuse_none())
+    X = encoder.fit_transform(items)
     Y, names = collector.label_rows()
     return Corpus(X, Y, names, collector.unique_ids(), collector.texts())
 
@@ -84,6 +84,12 @@ class DocumentCollector:
                 self._content.append(np.frombuffer(content, np.uint8))
                 self._ends.append(self._ends[-1] + len(content))
             yield document
+
+    def refuse_none(self) -> Iterator[Any]:
+        """Yield nothing; DataError, before an encoder complains of it in its own words, if there was no document."""
+        if not self.ids:
+            raise DataError("there is no document to learn from")
+        yield from ()
 
     def label_rows(self) -> tuple[csr_matrix, list[str]]:
         """Return the label rows (n, L), and the names of their columns, sorted."""

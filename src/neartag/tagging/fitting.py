@@ -9,6 +9,7 @@ from typing import Any
 from neartag.data.documents import Document
 from neartag.storage.bundle import StoredModel
 from neartag.tagging import calibration as calibrations
+from neartag.tagging.common_words import warn_of_texts_apart
 from neartag.tagging.corpus import Corpus
 from neartag.tagging.feature_choice import fit_corpus
 from neartag.x1.classifier import X1Classifier
@@ -60,6 +61,8 @@ def fit_bundle(
     """
     if calibration is not None:
         calibrations.check_kind(calibration)  # now, not after all the training
+    if encoder is not None:
+        warn_of_texts_apart(corpus.X, encoder)
     if encoder is None or calibration is None or not _can_hold_out(classifier):
         classifier.fit(corpus.X, corpus.Y, progress=progress)
         extras = {}

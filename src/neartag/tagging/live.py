@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from neartag.core.errors import ModelError
 from neartag.data.documents import Document
@@ -21,6 +22,14 @@ from neartag.tagging.tagger import TextTagger
 from neartag.tagging.update import make_segment
 
 Signature = tuple[int, int, int]  # time, inode and size of model.json: they change with each change of the folder
+
+
+class Added(NamedTuple):
+    """What adding documents changed."""
+
+    ids: list[str]  # of all documents given
+    replaced: int  # how many of them took the place of a document
+    new_labels: list[str]  # that no document had before
 
 
 class LiveTagger:
@@ -92,8 +101,12 @@ class LiveTagger:
         replace : bool, default False
             Replace the documents that have these ids; otherwise an id that is there already raises DataError.
         """
+        return self.add_documents(documents, replace=replace).ids
+
+    def add_documents(self, documents: Sequence[Document], *, replace: bool = False) -> Added:
+        """Add documents to the folder as `add` does, and return what that changed."""
         if not documents:
-            return []
+            return Added([], 0, [])
         with self._lock, lock(self.folder):
             self.refresh()
             known = [document.id for document in documents if document.id is not None and document.id in self.tagger]
@@ -101,16 +114,17 @@ class LiveTagger:
                 # All in one write: a reader sees the old documents or the new ones, never neither.
                 changed = self.tagger.copy()
                 changed.forget(known)
-                ids = changed.add_documents(documents)
+                n_labels = len(changed.labels)
+                ids, new_labels = changed.add_documents(documents), changed.labels[n_labels:]
                 self._write(changed)
-                return ids
+                return Added(ids, len(set(known)), new_labels)
             segment = make_segment(self.tagger.stored, documents, self.tagger)
             changed = self.tagger.copy()
             changed.apply(segment)  # before it is written: what the model does not take must not get into the folder
             self._manifest = additions.append_segment(self.folder, segment, self.manifest)
             self._signature = self._read_signature()
             self.tagger = changed
-            return segment.ids
+            return Added(segment.ids, 0, segment.new_labels)
 
     def forget(self, ids: Iterable[str]) -> int:
         """Forget documents, on disk too, and return how many; the folder is written anew.

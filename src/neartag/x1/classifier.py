@@ -227,8 +227,9 @@ MIN_VOTERS = 10
 
 def _warn_of_oddities(n: int, asked: X1Settings, settings: X1Settings, Y: csr_matrix) -> None:
     if asked.rerank.enabled and not settings.rerank.enabled:
+        few = f"{n} point{'s are' if n > 1 else ' is'} too few to refine"
         warnings.warn(
-            f"{n} points are too few to refine, for which {MIN_POINTS_TO_RERANK} are needed: votes alone decide",
+            f"{few}, for which {MIN_POINTS_TO_RERANK} are needed: votes alone decide",
             UserWarning,
             stacklevel=3,
         )

@@ -8,9 +8,9 @@ from neartag.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from neartag.data.documents.document import LABEL_FIELDS, BadLines, Document, Fields
-    from neartag.data.documents.read import KINDS, documents, holds_documents
+    from neartag.data.documents.read import ENDINGS, KINDS, documents, holds_documents
 
-__all__ = ["KINDS", "LABEL_FIELDS", "BadLines", "Document", "Fields", "documents", "holds_documents"]
+__all__ = ["ENDINGS", "KINDS", "LABEL_FIELDS", "BadLines", "Document", "Fields", "documents", "holds_documents"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -19,6 +19,7 @@ __getattr__, __dir__ = lazy_names(
         "Document": "document",
         "Fields": "document",
         "LABEL_FIELDS": "document",
+        "ENDINGS": "read",
         "KINDS": "read",
         "documents": "read",
         "holds_documents": "read",

@@ -27,7 +27,7 @@ KINDS: dict[str, Reader] = {
     "fasttext": read_fasttext,
     "folder": read_folder,
 }
-_KIND_BY_ENDING = {
+ENDINGS = {  # of files, with their kinds
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".csv": "csv",
@@ -130,7 +130,7 @@ def holds_documents(path: Path | str, fields: Fields = _DEFAULT_FIELDS) -> bool:
         return False
     _, ending, compression = split_ending(path)
     if ending != ".jsonl":
-        return ending in _KIND_BY_ENDING and not (compression and ending == ".parquet")
+        return ending in ENDINGS and not (compression and ending == ".parquet")
     for number, line in islice(read_lines(path), _PROBED_LINES):
         try:
             record = parse_object(path, number, line)
@@ -144,12 +144,12 @@ def _find_kind(path: Path) -> str:
     if path.is_dir():
         return "folder"
     _, ending, compression = split_ending(path)
-    if ending not in _KIND_BY_ENDING or (compression and ending == ".parquet"):
+    if ending not in ENDINGS or (compression and ending == ".parquet"):
         raise ParameterError(
-            f"{path}: its ending does not say how its texts are written; known are {', '.join(_KIND_BY_ENDING)}, "
+            f"{path}: its ending does not say how its texts are written; known are {', '.join(ENDINGS)}, "
             f"and {', '.join(COMPRESSIONS)} after any of them but .parquet; or say what kind it is"
         )
-    return _KIND_BY_ENDING[ending]
+    return ENDINGS[ending]
 
 
 def _raise_or_skip_errors(source: DocumentsOrErrors, bad: BadLines | None) -> Iterator[Document]:

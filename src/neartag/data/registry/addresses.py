@@ -33,7 +33,7 @@ class Address(NamedTuple):
 def read_addresses(folder: Path | None = None) -> dict[str, Address]:
     """Return the addresses configured in a folder by data set; None: the data folder."""
     path = (folder or data_folder()) / ADDRESS_FILE
-    if not path.is_file():
+    if not os.path.isfile(path):
         return {}
     try:
         addresses = json.loads(read_bytes(path))

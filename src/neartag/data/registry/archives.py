@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from neartag.core.errors import DataError
 from neartag.data.registry.checksums import CHECKSUM_FILE, checksum, listed_checksum
+from neartag.data.registry.folders import OTHER_FOLDERS
 
 # Endings in the order in which they are looked for, and the bytes with which such files begin.
 ENDINGS = {".tar.xz": b"\xfd7zXZ\x00", ".tar.gz": b"\x1f\x8b", ".tar.bz2": b"BZh", ".zip": b"PK\x03\x04"}
@@ -28,7 +29,7 @@ _FOREIGN_FOLDERS = ("__MACOSX",)  # what some programs put beside the content
 
 def find_archive(folder: Path, name: str) -> Path | None:
     """Return the archive of a data set in a folder, or None."""
-    return next((path for ending in ENDINGS if (path := folder / (name + ending)).is_file()), None)
+    return next((path for ending in ENDINGS if os.path.isfile(path := folder / (name + ending))), None)
 
 
 def without_ending(name: str) -> str | None:
@@ -47,7 +48,7 @@ def unpack_once(archive: Path, cache: Path) -> Path:
     """Return the folder with an archive's content; the first call unpacks it, if its checksum is the listed one."""
     expected = listed_checksum(archive)
     target = unpack_target(archive, expected, cache)
-    if not target.is_dir():
+    if not os.path.isdir(target):
         actual = checksum(archive)
         if actual != expected:
             raise DataError(
@@ -86,7 +87,8 @@ def unpack(archive: Path, target: Path) -> None:
             if not target.is_dir():
                 raise
     except OSError as error:
-        raise DataError(f"{archive}: cannot be unpacked into {target.parent}: {error.strerror or error}") from error
+        place, why = target.parent, error.strerror or error
+        raise DataError(f"{archive}: cannot be unpacked into {place}: {why}; {OTHER_FOLDERS}") from error
     finally:
         shutil.rmtree(ours, ignore_errors=True)
 

@@ -5,6 +5,7 @@ Nothing is unpacked, and of each file only the first line is read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +64,7 @@ def _describe_present(stored_name: str, name: str, about: str) -> Entry:
         checksum = listed_checksum(path)
         counts = _known_counts(name) if CHECKSUMS.get(path.name) == checksum else _UNKNOWN
         folder = archives.unpack_target(path, checksum, cache_folder())
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             return Entry(name, about, path, *counts, note="an archive, unpacked when it is first used")
         folder = archives.inner_folder(folder)
     if split := split_files(folder):

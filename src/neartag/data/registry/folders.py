@@ -6,6 +6,10 @@ import os
 import sys
 from pathlib import Path
 
+OTHER_FOLDERS = (
+    "set NEARTAG_DATA to a folder of data sets that can be read, or NEARTAG_CACHE to one that can be written"
+)
+
 
 def cache_folder() -> Path:
     """Return the folder for files that can be made again.
@@ -27,3 +31,23 @@ def data_folder() -> Path:
     """Return the folder in which data sets are looked for by name: $NEARTAG_DATA, or else the cache folder."""
     chosen = os.environ.get("NEARTAG_DATA")
     return Path(chosen).expanduser() if chosen else cache_folder()
+
+
+def list_folder(folder: Path) -> list[Path]:
+    """Return what is in a folder; nothing where it is not there or may not be read: `describe_problem` says which."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def describe_problem(folder: Path) -> str:
+    """Return what to add to an error about a folder that may not be read; nothing where it may, or is not there."""
+    try:
+        folder.stat()
+        next(folder.iterdir(), None)
+    except PermissionError as error:
+        return f"; {folder} cannot be read ({error.strerror}): {OTHER_FOLDERS}"
+    except OSError:
+        pass
+    return ""

@@ -8,6 +8,7 @@ may do so at the same time.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from neartag.core.errors import DataError
 from neartag.data.registry import archives
 from neartag.data.registry.checksums import CHECKSUM_FILE
 from neartag.data.registry.dataset_facts import SETS
-from neartag.data.registry.folders import cache_folder, data_folder
+from neartag.data.registry.folders import cache_folder, data_folder, describe_problem, list_folder
 from neartag.data.registry.set_files import part_files, split_files
 
 if TYPE_CHECKING:  # a name that is not there is told before anything heavy is imported
@@ -40,8 +41,7 @@ def names() -> list[str]:
     True
     """
     present = set()
-    folder = data_folder()
-    for entry in folder.iterdir() if folder.is_dir() else ():
+    for entry in list_folder(data_folder()):
         packed = archives.without_ending(entry.name)
         if packed is not None and entry.is_file():
             present.add(packed.removesuffix(TEXT_SUFFIX))
@@ -79,7 +79,9 @@ def find(name: str) -> Path:
     raise DataError(
         f"data set {name!r}{about} is not in {data_folder()}, where there is {present}{hint}; put the folder {name}/ "
         f"there, or {name}{_USUAL_ARCHIVE} with its line in {CHECKSUM_FILE}, or set NEARTAG_DATA to the folder that "
-        "has it" + ("; neartag datasets get tells where it is published" if base in SETS else "")
+        "has it"
+        + describe_problem(data_folder())
+        + ("; neartag datasets get tells where it is published" if base in SETS else "")
     )
 
 
@@ -172,7 +174,8 @@ def is_here(name: str) -> bool:
     """Return whether the data folder has the folder or the archive of a data set (`NAME-text`: of its texts)."""
     if name in ("", "..") or Path(name).name != name:  # a name with a separator in it would lead elsewhere
         return False
-    return (data_folder() / name).is_dir() or archives.find_archive(data_folder(), name) is not None
+    # os.path: where the folder may not be read, nothing is there, and files elsewhere can be used all the same.
+    return os.path.isdir(data_folder() / name) or archives.find_archive(data_folder(), name) is not None
 
 
 def _part_file(folder: Path, part: str, ending: str, name: str | Path) -> Path:
