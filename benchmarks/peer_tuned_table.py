@@ -43,11 +43,9 @@ def words(settings: dict) -> str:
 
 
 def times(tuning: dict) -> str:
-    """How many times the default's training the choice took: CPU time of peers, wall time of `neartag tune`."""
-    for unit in ("CPU", "wall"):
-        if default := tuning.get(f"default {unit} s"):
-            return f"{figure(tuning[f'used {unit} s'] / default)}×"
-    return "–"
+    """How many times the CPU time of the default's training the choice took."""
+    default = tuning.get("default CPU s")
+    return f"{figure(tuning['used CPU s'] / default)}×" if default else "–"
 
 
 def write_tuned_page(result: dict, page: Path) -> None:

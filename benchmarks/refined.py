@@ -181,7 +181,10 @@ def main(argv: list[str] | None = None) -> None:
     result = {key: before[key] for key in ("machine", "threads", "versions")}
     result.update(tuned=tuned, method=peer_tune.title(arguments.ours) if tuned else METHODS[arguments.ours][0])
     names = arguments.data or list(dict.fromkeys(row["data"] for row in before["rows"]))
-    result["sets"] = [measured(rows, name, arguments.ours, folder) for name in names]
+    try:
+        result["sets"] = [measured(rows, name, arguments.ours, folder) for name in names]
+    except DataError as error:
+        raise SystemExit(f"nothing is written: {error}") from error
     result["counts"] = counts([one for one in result["sets"] if "figures" in one])
     print(section(result))
     if arguments.write:

@@ -231,7 +231,7 @@ def test_refined_holds_each_figure_against_the_best_peer(toy, module):
     assert lines[2].startswith("| toy | X1 refined | 66.67 |")
     assert lines[3].startswith("|  | best peer | 100.00 plt |")
     assert lines[4].startswith("|  | difference | -33.33 (-")
-    assert "- Significantly below the best peer: toy P@1 (plt), toy PSP@1 (plt)." in lines
+    assert "- Significantly below the best peer: toy P@1 (plt), toy P@3 (pecos), toy PSP@1 (plt)." in lines
     assert "- other left out: reason." in lines
     assert "left_out" in refined.measured(rows[1:], "toy", "x1-refined", toy)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -138,6 +139,24 @@ def test_all_are_judged_by_the_points_that_neartag_holds_out_and_prediction_is_f
     assert found["tried"][1]["figures"]["P@1"] == 100.0
     assert len(found["no time for"]) == 20 - 8
     json.dumps(found)
+
+
+def test_neartag_chooses_on_the_same_points_within_the_same_time(toy, module, monkeypatch):
+    tuning, asked = module("peer_tune"), {}
+
+    def tune(X, Y, method, **options):
+        asked.update(options, method=method, clock=tuning.tune.TimeBudget(1.0)._clock)
+        trial = SimpleNamespace(settings={"l2": 3.0}, points=9, seconds=1.0, metrics={"P@1": 1.0})
+        return SimpleNamespace(trials=[trial], seconds=4.0, settings={"l2": 3.0}, held_out=30)
+
+    monkeypatch.setattr(tuning.tune, "tune", tune)
+    monkeypatch.setattr(tuning, "make", lambda *_: Peer())
+    found = tuning.tuned_settings("toy", "x1-refined", 2, Clock)
+    assert (asked["method"], asked["fixed"], asked["random_state"]) == ("x1", {"refine": True}, tuning.SEED)
+    assert asked["minutes"] * 60 == pytest.approx(10.0)
+    assert asked["clock"] is time.process_time
+    assert (found["settings"], found["used CPU s"], found["allowed CPU s"]) == ({"l2": 3.0}, 4.0, 10.0)
+    assert tuning.tuned_settings("bibtex", "leml", 2, Clock)["by"] == "preset"
 
 
 def test_a_method_that_takes_too_long_is_not_tuned(toy, module, monkeypatch):

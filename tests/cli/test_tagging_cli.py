@@ -71,6 +71,18 @@ def labels_of(done) -> list[str]:
     return [each["label"] for each in json.loads(done.stdout)["labels"]]
 
 
+def test_a_method_may_hasten_the_first_answer_of_its_models(folder, tmp_path, monkeypatch):
+    hastened = []
+    monkeypatch.setattr("neartag.x1.first_answer.hasten_first_answer", lambda model: hastened.append(model.kind))
+    knn = ("train", folder / "docs.jsonl", tmp_path / "knn", *OF_WORDS, "--method", "knn", "--neighbours", "3", "-q")
+    assert run(*knn).exit_code == 0
+    assert run("tag", tmp_path / "knn", "a bicycle wheel").exit_code == 0
+    assert hastened == []
+    assert run("tag", folder / "model", "a bicycle wheel").exit_code == 0
+    assert run("explain", folder / "model", "a bicycle wheel").exit_code == 0
+    assert hastened == ["x1", "x1"]
+
+
 def test_a_text_is_tagged(folder):
     done = run("tag", folder / "model", "a new bicycle wheel", "-k", "2")
     assert done.exit_code == 0, done.stderr

@@ -10,13 +10,24 @@ from neartag.comparators.fastxml.classifier import FastXMLClassifier
 from neartag.comparators.leml.classifier import LEMLClassifier
 from neartag.comparators.local_leml.classifier import LocalLEMLClassifier
 from neartag.data import synthetic
-from neartag.experiments import approximation, claims, figure1a, figure1b, figure1c, figure2, learners, methods
+from neartag.experiments import (
+    approximation,
+    claims,
+    dimensions,
+    figure1a,
+    figure1b,
+    figure1c,
+    figure2,
+    learners,
+    methods,
+)
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report import html
 from neartag.experiments.report.blocks import Figure, Table
 from neartag.experiments.results import Record, Results
 from neartag.experiments.runner import Work
+from neartag.methods import registry
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.settings import SVPSettings
@@ -311,3 +322,20 @@ def test_only_methods_that_are_wanted_are_measured():
 @pytest.mark.parametrize("experiment", [figure1a, figure1b, figure1c, figure2, claims])
 def test_nothing_measured_gives_no_section(experiment):
     assert experiment.EXPERIMENT.report(Results({}, Plan())) == []
+
+
+# ---- 0.8 L dimensions
+
+
+def test_embedding_methods_have_their_own_dimension_and_a_share_of_the_labels(toy_data):
+    plan = Plan(data=("bibtex",), quick=True, methods=("leml", "cplst"))
+    cells = dimensions.EXPERIMENT.cells(plan)
+    assert len(cells) == 4
+    shared = next(cell for cell in cells if cell.option("dimension") == dimensions.SHARED)
+    assert dimensions.EXPERIMENT.settings(shared)["rank"] == 0.8
+    (table,) = dimensions.EXPERIMENT.report(measured(dimensions.EXPERIMENT, plan))
+    assert [row[1:3] for row in table.rows] == [
+        [name, what] for name in ("LEML", "CPLST") for what in ("as chosen", "0.8 L")
+    ]
+    known = {name for method in dimensions.SETTINGS for name in [p.name for p in registry.get(method).parameters]}
+    assert set(dimensions.SETTINGS.values()) <= known

@@ -349,7 +349,8 @@ class TestPlot:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(plots.tempfile, "TemporaryFile", refuse)
-        line = fail("compare", tmp_path / "missing", "--plot", tmp_path / "figure.svg")
+        (tmp_path / "empty").mkdir()  # there, and nothing to read in it
+        line = fail("compare", tmp_path / "empty", "--plot", tmp_path / "figure.svg")
         assert line == f"error: --plot {tmp_path / 'figure.svg'}: cannot be written: Permission denied\n"
 
     def test_a_drawing_that_fails_does_not_cost_the_table(self, folder, tmp_path, monkeypatch):
@@ -378,7 +379,8 @@ class TestPlot:
     def test_without_matplotlib_one_line_says_what_to_install(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         # Found out before anything is read: the data do not exist.
-        line = fail("compare", tmp_path / "missing", "--plot", tmp_path / "figure.svg")
+        (tmp_path / "empty").mkdir()  # there, and nothing to read in it
+        line = fail("compare", tmp_path / "empty", "--plot", tmp_path / "figure.svg")
         assert line.startswith('error: --plot needs matplotlib: pip install "neartag[plot]"')
 
     def test_every_method_has_a_colour_of_its_own(self):

@@ -9,12 +9,14 @@ import pytest
 
 from cli_helpers import fail, invoke, succeed
 from neartag import presets, store
+from neartag.cli import tune_report
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.data import formats, synthetic
 from neartag.methods import halving, registry, tune
 from neartag.methods import search_space as grids
+from neartag.methods.trial import Trial
 from neartag.metrics import evaluate
 from neartag.x1.classifier import X1Classifier
 
@@ -39,7 +41,7 @@ def folder(tmp_path_factory, data):
 def parted(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that a search may train on and those that judge, found again."""
     order = np.random.default_rng(seed).permutation(n)
-    held = min(tune.MAX_HELD_OUT, int(tune.HELD_OUT_SHARE * n))
+    held = min(tune.MAX_VALIDATION_POINTS, int(tune.VALIDATION_SHARE * n))
     return np.sort(order[held:]), np.sort(order[:held])
 
 
@@ -245,7 +247,7 @@ class TestPlan:
     def test_of_a_large_space_single_changes_come_first(self):
         search = grids.plan_search(METHODS["x1"], 1000, {}, {})
         made = search.candidates(0)
-        assert len(made) == grids.MAX_CANDIDATES
+        assert len(made) == grids.MAX_COMBINATIONS
         assert len({candidate.key for candidate in [search.default, *made]}) == len(made) + 1
         assert made[0].settings == {"refine": False, "embedding_dim": 200, "l2": 1.0, "svp_neighbours": 100}
         assert made[1].settings == {**search.default.settings, "refine_cost": 0.5}
@@ -363,6 +365,31 @@ class TestFailures:
         found = tune.tune(data.X, data.Y, fixed=fixed, tried={"l2": [1.0]}, n_jobs=2)
         assert not {"max_memory", "n_jobs"} & set(found.settings)
         assert found.settings["random_state"] == 3
+
+
+class TestGain:
+    """How sure a gain is follows from the held-out points: the same gain is clear on some data and chance on others."""
+
+    @staticmethod
+    def tuned(gains):
+        default = Trial({"l2": 1.0}, 10, {"P@1": 40.0}, default=True, precisions=[40.0] * len(gains))
+        best = Trial({"l2": 3.0}, 10, {"P@1": 40.0 + np.mean(gains)}, precisions=[40.0 + gain for gain in gains])
+        return tune.Tuned("x1", {"l2": 3.0}, best, [default, best], len(gains), default)
+
+    def test_the_error_is_that_of_the_pairs(self):
+        assert self.tuned([0.0, 10.0, 0.0, 10.0]).gain_error == 5 / 2
+
+    @pytest.mark.parametrize(("gains", "chance"), [([1.0] * 99 + [2.0], False), ([31.0, -29.0] * 50, True)])
+    def test_a_gain_may_be_chance(self, gains, chance):
+        told = tune_report._gain(self.tuned(gains))
+        assert told.startswith("+1.0")
+        assert ("so little may be chance" in told) == chance
+
+    def test_trials_know_the_precision_of_each_held_out_point(self, data):
+        found = tune.tune(data.X, data.Y, "knn", tried={"neighbours": [3]}, n_jobs=1)
+        for trial in found.trials:
+            assert len(trial.precisions) == found.held_out
+            assert np.mean(trial.precisions) == pytest.approx(trial.score, abs=0.005)
 
 
 class TestFile:

@@ -17,13 +17,13 @@ from neartag.rerank import candidates as module
 from neartag.rerank import hard_negatives as negatives_module
 from neartag.rerank.candidates import (
     CANDIDATES_PER_LABEL,
-    MAX_CANDIDATES,
-    MIN_CANDIDATES,
+    MAX_CANDIDATES_PER_SOURCE,
+    MIN_CANDIDATES_PER_SOURCE,
     Candidates,
     best_candidates,
     candidates_per_source,
 )
-from neartag.rerank.hard_negatives import NEIGHBOURS, NeighbourSearch, find_hard_negatives
+from neartag.rerank.hard_negatives import HARD_NEGATIVE_NEIGHBOURS, NeighbourSearch, find_hard_negatives
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.search.inverted_index import PRUNE_LOOSELY, FeatureIndex
 from neartag.search.weights import no_voters
@@ -343,11 +343,11 @@ def test_rows_times_labels_beyond_32_bits():
 @pytest.mark.parametrize(
     ("n", "n_labels", "each", "wanted"),
     [
-        (10, 1000, 1, MIN_CANDIDATES),
+        (10, 1000, 1, MIN_CANDIDATES_PER_SOURCE),
         (10, 1000, 5, 5 * CANDIDATES_PER_LABEL),
-        (10, 1000, 50, MAX_CANDIDATES),
+        (10, 1000, 50, MAX_CANDIDATES_PER_SOURCE),
         (10, 7, 5, 7),
-        (10, 1000, 0, MIN_CANDIDATES),
+        (10, 1000, 0, MIN_CANDIDATES_PER_SOURCE),
         (0, 9, 0, 9),
     ],
 )
@@ -500,7 +500,7 @@ def test_of_many_points_some_are_searched():
         return NeighbourSearch.from_rows(X, seed, min_searched=100, **options)
 
     assert len(search().searched) == 240, "the lists are short"
-    work = FeatureIndex.from_rows(X).work(X, NEIGHBOURS + 1, PRUNE_LOOSELY)
+    work = FeatureIndex.from_rows(X).work(X, HARD_NEGATIVE_NEIGHBOURS + 1, PRUNE_LOOSELY)
     assert len(search(max_entries_read=0.7 * work).searched) == 168
     assert len(search(max_entries_read=1).searched) == 100, "no fewer, however long they are"
     means = centroids_of(X, Y)

@@ -16,7 +16,7 @@ from neartag.data import synthetic
 from neartag.data.documents import Document
 from neartag.linalg.rows import as_rows, normalise
 from neartag.rerank import new_labels
-from neartag.rerank.new_labels import MIN_POINTS, NEIGHBOURS, NEWEST_POINTS
+from neartag.rerank.new_labels import MIN_POINTS, NEW_LABEL_NEIGHBOURS, NEWEST_POINTS
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
@@ -398,7 +398,7 @@ def test_to_add_or_forget_a_point_trains_one_ranker_on_few_points(larger, count,
     )
     both = add(model, rows[[count]], having([200], 201))
     forget(both, np.arange(both.n_points) == both.n_points - 1)
-    most = NEWEST_POINTS * NEIGHBOURS + count + 1
+    most = NEWEST_POINTS * NEW_LABEL_NEIGHBOURS + count + 1
     assert [labels for _, labels in trained_on] == [1] * (2 if count >= MIN_POINTS else 0)
     assert all(points <= min(most, both.n_points) for points, _ in trained_on)
 

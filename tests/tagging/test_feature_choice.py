@@ -27,7 +27,7 @@ from neartag.encoders.feature_kinds import (
 )
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.tagging import feature_choice, tune_texts
-from neartag.tagging.feature_choice import LIMITS, choose_features, fit_corpus, mean_precision
+from neartag.tagging.feature_choice import LIMITS, choose_features, fit_corpus
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 
@@ -146,13 +146,6 @@ def test_who_lets_features_be_chosen_passes_the_limit_on(monkeypatch, tmp_path):
     succeed("train", tmp_path / "train.jsonl", tmp_path / "model", *common)
     succeed("tune", tmp_path / "train.jsonl", *common, "--try", "neighbours=2")
     assert {parse_bytes(limit) for limit in told} == {4 * 2**30}
-
-
-def test_mean_precision_by_hand():
-    Y = csr_matrix(np.array([[1, 0, 1, 0], [0, 0, 0, 1]]))
-    labels = np.array([[0, 1, 2, -1, -1], [1, 3, -1, -1, -1]])
-    one, other = (1 + 2 / 3 + 2 / 5) / 3, (0 + 1 / 3 + 1 / 5) / 3
-    assert mean_precision(labels, Y) == pytest.approx([100 * one, 100 * other])
 
 
 def test_every_document_is_read_once_and_texts_are_kept_only_if_wished():

@@ -15,10 +15,11 @@ from neartag.data import debian
 from neartag.encoders import languages
 from neartag.encoders.feature_kinds import KINDS
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.methods import halving
 from neartag.metrics import evaluate
 from neartag.tagging import tune_texts
 from neartag.tagging.tune_kinds import TRIED
-from neartag.tagging.tune_texts import TextPoints, collect_texts
+from neartag.tagging.tune_texts import TextPoints, read_texts
 from neartag.x1.classifier import X1Classifier
 
 FIXED = {"refine": False, "n_clusters": 1, "embedding_dim": 10, "l2": 1.0, "svp_neighbours": 20}
@@ -102,7 +103,7 @@ class TestSearch:
         assert {trial.settings["features"] for trial in found.trials} <= {"auto", "words", "characters"}
         order = np.random.default_rng(0).permutation(800)
         rows, held = np.sort(order[160:]), np.sort(order[:160])
-        _, Y = collect_texts(tune_texts.make_documents(TfidfFeatures(), texts, labels, None))
+        _, Y = read_texts(tune_texts.make_documents(TfidfFeatures(), texts, labels, None))
         for kind in ("words", "characters"):
             trial = next((t for t in found.trials if t.settings["features"] == kind), found.trials[0])
             features = TfidfFeatures(**KINDS[kind])
@@ -129,6 +130,38 @@ class TestSearch:
         found = tune.tune_texts(texts, labels, "knn", features=["words-2"], fixed={"row_scale": "unit"}, n_jobs=1)
         assert any(trial.error and trial.settings["features"] == "words-2" for trial in found.trials)
         assert found.features != "words-2"
+
+
+class TestResume:
+    """Whether there is time to settle the features for all rounds depends on the clock: it is decided once."""
+
+    @staticmethod
+    def run(corpus, path):
+        texts, labels = corpus
+        options = {"minutes": 60, "resume": path, "tried": {"neighbours": [3]}, "n_jobs": 1}
+        return tune.tune_texts(texts[:200], labels[:200], "knn", features=["words", "words-2"], **options)
+
+    @pytest.mark.parametrize("shares", [(1.0, -1.0), (-1.0, 1.0)])
+    def test_what_was_decided_about_features_holds(self, corpus, tmp_path, monkeypatch, shares):
+        path = tmp_path / "state"
+        monkeypatch.setattr(halving, "FEATURES_SHARE", shares[0])
+        whole = self.run(corpus, path)
+        before = path.read_bytes()
+        assert json.loads(before.splitlines()[1]) == {"features": "words" if shares[0] > 0 else None}
+        monkeypatch.setattr(halving, "FEATURES_SHARE", shares[1])
+        again = self.run(corpus, path)
+        assert again.resumed == len(whole.trials) == len(again.trials)
+        assert (again.features, again.settings) == (whole.features, whole.settings)
+        assert path.read_bytes() == before
+
+    def test_what_is_no_kind_of_features_is_refused(self, corpus, tmp_path):
+        path = tmp_path / "state"
+        self.run(corpus, path)
+        lines = path.read_bytes().splitlines(keepends=True)
+        for wrong, said in ((b"7", "is no progress of a search"), (b'"letters"', "features='letters': must be one of")):
+            path.write_bytes(lines[0] + b'{"features": ' + wrong + b"}\n")
+            with pytest.raises(ParameterError, match=said):
+                self.run(corpus, path)
 
 
 class TestCommand:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from neartag import presets
+from neartag import presets, store
 from neartag.core.parameters import MACHINE
 from neartag.data import synthetic
 from neartag.experiments.printed import TABLE_2
 from neartag.linalg.rows import normalise
-from neartag.x1 import algorithm
+from neartag.x1 import algorithm, training
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.cluster_training import EXACT_SWEEPS, EXACT_TOL
 from neartag.x1.kmeans import partition, route
@@ -81,7 +81,7 @@ def test_its_sizes_on_the_papers_data_sets(name, learners, clusters, dim):
     asked = X1Settings.from_parameters(presets.get("paper"))
     found = resolve(asked, DataFacts(sizes.train, sizes.features, labels=sizes.labels)).to_parameters()
     assert (found["n_learners"], found["n_clusters"], found["embedding_dim"]) == (learners, clusters, dim)
-    assert found["max_cluster_size"] == sizes.train
+    assert found["max_cluster_size"] == "unlimited"
 
 
 def small_problem():
@@ -99,6 +99,24 @@ def test_k_and_the_label_neighbours_are_chosen_on_held_out_points():
     same = X1Classifier(**given).fit(data.X, data.Y).model_
     for one, other in zip(chosen.predict_topk(data.X[:50], 3), same.predict_topk(data.X[:50], 3), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_the_best_number_of_label_neighbours_is_taken_and_clusters_are_found_once(monkeypatch):
+    data, told, partitions = small_problem(), iter([50.0, 70.0, 60.0, 40.0]), []
+    real = training.make_partitions
+    monkeypatch.setattr(training, "mean_precision", lambda labels, Y: next(told))
+    monkeypatch.setattr(training, "make_partitions", lambda *given: partitions.append(given) or real(*given))
+    options = {**presets.get("paper"), "embedding_dim": 3, "svp_max_iter": 1, "vote_neighbours": 5, "n_jobs": 1}
+    model = X1Classifier(**options).fit(data.X, data.Y).model_
+    assert model.parameters["svp_neighbours"] == GRAPH_CHOICES[1]
+    assert len(partitions) == 1, "for all that is tried, and for the model of all points"
+
+
+def test_a_model_of_one_point_can_be_loaded(tmp_path):
+    data = small_problem()
+    model = X1Classifier(**presets.get("paper"), n_jobs=1).fit(data.X[:1], data.Y[:1]).model_
+    store.save(model, tmp_path / "model")
+    assert store.load(tmp_path / "model").model.parameters["max_cluster_size"] == "unlimited"
 
 
 def test_without_points_to_hold_out_the_first_number_of_neighbours_is_taken():

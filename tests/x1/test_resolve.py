@@ -116,6 +116,7 @@ def test_what_is_given_is_kept_and_nothing_else_left_open(n, dense, refine):
         "n_learners": 2,
         "n_clusters": 3,
         "embedding_dim": 11,
+        "svp_neighbours": 150,
         "svp_max_iter": 4,
         "l2": 0.25,
         "vote_neighbours": 9,

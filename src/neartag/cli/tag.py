@@ -52,11 +52,14 @@ def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, a
 
 
 def _load_to_answer_once(model: str) -> TextTagger:
+    from neartag.core.method import resolve
+    from neartag.methods import registry
     from neartag.tagging.tagger import TextTagger
-    from neartag.x1.first_answer import hasten_first_answer
 
     tagger = TextTagger.load(model)
-    hasten_first_answer(tagger.stored.model)
+    hasten = registry.get(tagger.stored.model.kind).first_answer
+    if hasten is not None:
+        resolve(hasten)(tagger.stored.model)
     return tagger
 
 

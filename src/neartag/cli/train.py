@@ -85,7 +85,7 @@ def train(
         ),
     ] = None,
     calibration: Annotated[
-        str, typer.Option(metavar="KIND", help="How votes become probabilities: auto, isotonic, platt or none.")
+        str, typer.Option(metavar="KIND", help="How scores become probabilities: auto, isotonic, platt or none.")
     ] = "auto",
     keep_texts: Annotated[
         bool, typer.Option("--keep-texts/--no-keep-texts", help="Keep texts in the model, for explanations.")

@@ -170,9 +170,9 @@ def load_points(
             dataset = load_training(data, memory, reading).dataset if given is None else given
             rows = draw_rows(dataset.X.shape[0], max_points, options.random_state)
             return RowPoints(*check_training(dataset.X[rows], dataset.Y[rows], "tune"))
-        from neartag.tagging.tune_texts import TextPoints, collect_texts
+        from neartag.tagging.tune_texts import TextPoints, read_texts
 
-        texts, Y = collect_texts(given)
+        texts, Y = read_texts(given)
     if max_points is not None and max_points < len(texts):
         rows = draw_rows(len(texts), max_points, options.random_state)
         texts, Y = [texts[int(row)] for row in rows], Y[rows]
@@ -183,7 +183,7 @@ def load_points(
 
 def split_features(texts: Sequence[str], option: str) -> tuple[list[str], list[str]]:
     """Return the kinds of features that texts such as features=words name, and the other texts."""
-    from neartag.tagging.tune_kinds import check_features
+    from neartag.tagging.tune_kinds import check_feature_kinds
 
     kinds: list[str] = []
     others = []
@@ -197,7 +197,7 @@ def split_features(texts: Sequence[str], option: str) -> tuple[list[str], list[s
             raise ParameterError(f"{option} {text}: features was given before; give it once")
         if option == "--fix" and len(values) > 1:
             raise ParameterError(f"--fix {text}: name one kind, or use --try")
-        check_features(values)
+        check_feature_kinds(values)
         kinds = list(dict.fromkeys(values))
     return kinds, others
 

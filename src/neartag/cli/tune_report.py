@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
     from neartag.methods.tune import Trial, Tuned
 
 MAX_SHOWN_TRIALS = 12  # lines of the table
-# About how far two settings differ on a held-out point: a gain below two standard errors of that may be chance.
-SPREAD = 15.0
+# A gain below so many standard errors may be chance. The best of many is partly the luckiest: this is no strict test.
+MIN_STANDARD_ERRORS = 2.0
 
 
 def make_report(
@@ -34,6 +33,7 @@ def make_report(
         "about": describe(tuned, data, seed),
         "default": None if tuned.default is None else _trial(tuned.default),
         "gain": tuned.gain,
+        "gain_error": tuned.gain_error,
         "seconds": tuned.seconds,
         "minutes": minutes,
         "resumed": tuned.resumed,
@@ -91,7 +91,7 @@ def _gain(tuned: Tuned) -> str:
     if tuned.best.default:
         return "none: the default settings are the best that was tried"
     parts = (f"{name} {tuned.best.metrics[name] - value:+.2f}" for name, value in tuned.default.metrics.items())
-    clear = 2 * SPREAD / math.sqrt(tuned.held_out)
+    clear = MIN_STANDARD_ERRORS * (tuned.gain_error or 0.0)
     chance = "; so little may be chance" if tuned.gain < clear else ""
     return f"{tuned.gain:+.2f} points over the default on the held-out points ({', '.join(parts)}){chance}"
 
@@ -107,7 +107,8 @@ def _time(tuned: Tuned, minutes: float | None) -> str:
 
 
 def _trial(trial: Trial) -> dict[str, Any]:
-    return {**vars(trial), "score": trial.score if trial.metrics else None}
+    told = {name: value for name, value in vars(trial).items() if name != "precisions"}  # too many to read
+    return {**told, "score": trial.score if trial.metrics else None}
 
 
 def _option(name: str, value: Any) -> str:

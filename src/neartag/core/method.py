@@ -62,7 +62,7 @@ class Method:
     parameters : what the estimator's constructor takes.
     description : what `neartag methods NAME` prints: the reference, the objective, the cost. Usually the docstring of
         the module; its first paragraph, the heading, is left out.
-    presets : settings chosen for data sets, by the data set's name. Only what differs from the defaults.
+    presets : settings chosen for data sets, by the data set's name. Usually only what differs from the defaults.
     search_space : what `neartag tune` tries.
     prediction : the parameters that may be set after training.
     colour : of its mark in figures.
@@ -74,6 +74,8 @@ class Method:
     unit_rows : whether training scales rows to unit length, so that a caller may do it before, in place.
     updates : the module that adds points to a model and forgets them; None: they cannot be.
     inspection : "module:function" that returns what more `neartag inspect` tells of a model; None: nothing.
+    first_answer : "module:function" that a process which answers once calls with the model before it reads the text, to
+        compile meanwhile what the answer needs; None: nothing.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Method:
     unit_rows: bool = False
     updates: str | None = None
     inspection: str | None = None
+    first_answer: str | None = None
 
     def estimator_class(self) -> Any:
         """Return the class that learns, imported now."""

@@ -36,7 +36,10 @@ def kernel_modules() -> list[str]:
 
 
 def kernels_of(name: str) -> Iterator[Kernel]:
-    """Yield the kernels that a module defines and that Python calls; the inner ones are compiled with those."""
+    """Yield the kernels that a module defines and that have a signature, also those that only other kernels call.
+
+    Those without a signature are compiled with the kernels that call them.
+    """
     for value in vars(import_module(name)).values():
         if isinstance(value, Kernel) and value.__module__ == name and value.signatures is not None:
             yield value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,8 +47,21 @@ def write_report(results: Results, folder: Path, names: Sequence[str] = NAMES) -
 
 
 def make_sections(results: Results, names: Sequence[str] = NAMES) -> list[Section]:
-    """Return the parts of those experiments that have something to show."""
-    return [Section(name, get(name).title, blocks) for name in names if (blocks := get(name).report(results))]
+    """Return the parts of those experiments that have something to show; each figure with the command that makes it."""
+    quick = " --quick" if results.plan.quick else ""
+    sections = []
+    for name in names:
+        command = f"`neartag reproduce{quick} --only {name}`"
+        blocks = [_with_command(block, command) for block in get(name).report(results)]
+        if blocks:
+            sections.append(Section(name, get(name).title, blocks))
+    return sections
+
+
+def _with_command(block: Block, command: str) -> Block:
+    if not isinstance(block, Figure):
+        return block
+    return replace(block, note=" ".join(filter(None, [block.note, f"Made by {command}."])))
 
 
 def _to_html(sections: Sequence[Section], results: Results) -> str:

@@ -35,6 +35,7 @@ NAMES = (
     "table2",
     "table3",
     "table4",
+    "dimensions",
     "figure1a",
     "figure1b",
     "figure1c",

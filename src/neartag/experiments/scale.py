@@ -183,10 +183,8 @@ def make_fraction(data: str, fraction: int) -> Parts:
     )
     test = min(test, MAX_TEST_POINTS)
     # In a small fraction a point cannot have as many features as in the whole.
-    averages = (
-        min(float(shape.features_per_point or 1), features / 2),
-        min(float(shape.labels_per_point or 1), labels / 2),
-    )
+    pairs = ((shape.features_per_point, features), (shape.labels_per_point, labels))
+    averages = [min(float(average or 1), most / 2) for average, most in pairs]
     made = synthetic.make(train + test, features, labels, *averages)
     return Parts(made.X[:train], made.Y[:train], made.X[train:], made.Y[train:])
 

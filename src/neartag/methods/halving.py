@@ -26,9 +26,12 @@ from neartag.methods.trial_log import TrialLog
 # Of a round's combinations one in so many goes on, with so many times the points; no round has fewer points or
 # combinations than these, and there are at most so many rounds.
 KEPT_ONE_IN, MIN_ROUND_POINTS, MIN_ROUND_TRIALS, MAX_ROUNDS = 3, 2000, 3, 4
-# A last round is left out unless the default and one other, predicted, take at most this share of the time left.
+# A last round is left out unless the default and one other, predicted, take at most this share of the time left. The
+# rest is for the rounds before it: with a larger share these try less, with a smaller one a last round is seldom made.
+# A guess.
 LAST_ROUND_SHARE = 0.6
-# The choice of features that is the default may take this share of the time.
+# The choice of features that is the default may take this share of the time. It spares a choice in each round; what is
+# left is for the trials. A guess.
 FEATURES_SHARE = 0.2
 # Points of a training before all others: the first one of a process also compiles or loads kernels.
 WARM_UP_POINTS = 300
@@ -128,8 +131,21 @@ def run_rounds(
 def settle_features(runner: TrialRunner, first_size: int) -> str | None:
     """Return the kind of features that the default chooses by itself with all rows to learn from, for all rounds.
 
-    None, and each round chooses, where that would take too much of the time: the first round tells.
+    None, and each round chooses, where that would take too much of the time. The clock decides that, and candidates
+    depend on it: a search that goes on must not decide otherwise, so the log keeps it.
     """
+    points, log = runner.points, runner.log
+    if points.default_features is None:
+        return None
+    if not log.features_known:
+        log.keep_features(_choose_features(runner, first_size))
+    if log.features is not None:
+        points.settle_features(log.features)
+    return log.features
+
+
+def _choose_features(runner: TrialRunner, first_size: int) -> str | None:
+    """Return what the default chooses with all rows; None where, as the first round's tells, that takes too long."""
     budget, points, rest = runner.budget, runner.points, runner.rest
     if budget.limit is not None:
         before = budget.used
@@ -137,7 +153,7 @@ def settle_features(runner: TrialRunner, first_size: int) -> str | None:
         expected = MARGIN * (budget.used - before) * growth(first_size, len(rest))
         if expected > FEATURES_SHARE * budget.left:
             return None
-    return points.settle_features(np.sort(rest))
+    return points.resolve_features(np.sort(rest), points.default_features)
 
 
 def rounds(points: int, trials: int, min_points: int = MIN_ROUND_POINTS) -> list[int]:

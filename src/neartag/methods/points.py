@@ -32,8 +32,8 @@ class Points(Protocol):
     def resolve_features(self, train: np.ndarray, features: str | None) -> str | None:
         """Return the kind of features that this one stands for when learned from the rows `train`."""
 
-    def settle_features(self, train: np.ndarray) -> str | None:
-        """Return the kind of features that the default stands for when learned from these rows; it then does always."""
+    def settle_features(self, features: str) -> None:
+        """Let the default stand for this kind of features from now on, whatever rows it is learned from."""
 
     def describe_features(self, features: str) -> dict[str, Any]:
         """Return a kind of features as a preset has it."""
@@ -59,9 +59,8 @@ class RowPoints:
         """Return None: there is nothing to choose."""
         return None
 
-    def settle_features(self, train: np.ndarray) -> str | None:
-        """Return None: there is nothing to choose."""
-        return None
+    def settle_features(self, features: str) -> None:
+        """Do nothing: there is nothing to choose."""
 
     def describe_features(self, features: str) -> dict[str, Any]:
         """Return the kind alone."""

@@ -22,7 +22,7 @@ from neartag.core.parameters import check_settings, defaults
 # From so many points on, what a method has for many points is tried too.
 MANY_POINTS = 20_000
 # Combinations that are tried at most, unless there is a time budget.
-MAX_CANDIDATES = 36
+MAX_COMBINATIONS = 36
 FEATURES = "features"  # the kind of features of texts stands among the settings that are tried
 
 
@@ -78,7 +78,7 @@ class Search:
         ]
         return Search(self.default, grids, Candidate({**self.default.settings, FEATURES: features}))
 
-    def candidates(self, seed: int, limit: int = MAX_CANDIDATES) -> list[Candidate]:
+    def candidates(self, seed: int, limit: int = MAX_COMBINATIONS) -> list[Candidate]:
         """Return what is tried besides the default, the likeliest first, at most so many; a seed draws some of it."""
         made: dict[str, Candidate] = {}
         for candidate in self._all_candidates(seed, limit):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-# Training time grows with so much power of the points; a prediction of it is multiplied by the margin.
+# Training time grows with so much power of the points; a prediction of it is multiplied by the margin. A small margin
+# lets a search end late, a large one leaves time unused. Both are guesses.
 GROWTH, MARGIN = 1.1, 1.2
 
 

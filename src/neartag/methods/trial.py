@@ -13,6 +13,7 @@ import numpy as np
 from neartag.core.errors import NeartagError
 from neartag.core.method import Choices, Method, Settings
 from neartag.evaluation.metrics import evaluate
+from neartag.evaluation.point_precision import precision_by_point
 from neartag.methods.points import Split
 from neartag.methods.search_space import FEATURES, Candidate
 
@@ -31,6 +32,7 @@ class Trial:
     error: str = ""  # why it failed
     default: bool = False  # whether these are the default settings
     total_seconds: float = 0.0  # with features and prediction
+    precisions: list[float] = field(default_factory=list, repr=False)  # of each held-out point, two decimals
 
     @property
     def score(self) -> float:
@@ -54,33 +56,37 @@ def run_trial(method: Method, candidate: Candidate, always: Mapping[str, Any], s
             classifier = method.estimator_class()(**{**always, **trained})
             classifier.fit(split.X, split.Y)
         seconds = time.perf_counter() - begun
-        best, metrics = _choose_prediction(classifier, first, prediction, split)
+        best, metrics, precisions = _choose_prediction(classifier, first, prediction, split)
     except (NeartagError, MemoryError) as error:
         reason = str(error) or "there was not enough memory"
         return Trial({**settings, **first}, points, seconds=time.perf_counter() - begun, error=reason)
-    return Trial({**settings, **best}, points, metrics, seconds)
+    return Trial({**settings, **best}, points, metrics, seconds, precisions=precisions)
 
 
 def _choose_prediction(
     classifier: Any, first: Settings, prediction: Choices, split: Split
-) -> tuple[Settings, dict[str, float]]:
-    """Return the best settings of prediction for a fitted classifier, from the first values on, and P@k with them."""
-    measured: dict[tuple[Any, ...], dict[str, float]] = {}
+) -> tuple[Settings, dict[str, float], list[float]]:
+    """Return the best settings of prediction for a fitted classifier, from the first values on.
+
+    And, with them, P@k and the precision of each held-out point.
+    """
+    measured: dict[tuple[Any, ...], tuple[dict[str, float], list[float]]] = {}
 
     def score(settings: Settings) -> float:
         key = tuple(settings.values())
         if key not in measured:
             labels, _ = classifier.set_params(**settings).predict_topk(split.X_held, CUTS[-1])
             metrics = evaluate(labels, split.Y_held, ks=CUTS)
-            measured[key] = {f"P@{k}": metrics[f"P@{k}"] for k in CUTS}
-        return float(np.mean(list(measured[key].values())))
+            precisions = precision_by_point(labels, split.Y_held, CUTS).round(2).tolist()
+            measured[key] = {f"P@{k}": metrics[f"P@{k}"] for k in CUTS}, precisions
+        return float(np.mean(list(measured[key][0].values())))
 
     best = first
     for _ in range(_PASSES):
         for name, values in prediction.items():
             best = _choose_value(best, name, values, score)
     score(best)
-    return best, measured[tuple(best.values())]
+    return best, *measured[tuple(best.values())]
 
 
 def _choose_value(best: Settings, name: str, values: list[Any], score: Callable[[Settings], float]) -> Settings:

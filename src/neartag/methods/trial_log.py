@@ -1,7 +1,7 @@
 """The finished trials of a search, in a file: a search that was interrupted goes on from there.
 
-The file has one JSON object per line: first what the search is (a digest of its data and settings), then each trial
-once it is finished. A last line that was cut off is ignored.
+The file has one JSON object per line: first what the search is (a digest of its data and settings), then, for texts,
+which features the default stands for, then each trial once it is finished. A last line that was cut off is ignored.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class TrialLog:
     def __init__(self, path: Path | str | None, digest: str) -> None:
         self._path = None if path is None else Path(path)
         self._trials: dict[str, Trial] = {}
+        self.features: str | None = None  # that the default stands for in all rounds; None: each round chooses
+        self.features_known = False  # whether that was decided
         self.resumed = 0  # trials that were taken from the file and not made again
         self._from_file: set[str] = set()
         if self._path is not None:
@@ -47,6 +49,12 @@ class TrialLog:
         if self._path is not None:
             self._append(self._path, {"key": key, "trial": asdict(trial)})
 
+    def keep_features(self, features: str | None) -> None:
+        """Keep which features the default stands for, in the file at once."""
+        self.features, self.features_known = features, True
+        if self._path is not None:
+            self._append(self._path, {"features": features})
+
     def _open(self, path: Path, head: dict[str, Any]) -> None:
         lines = _read_lines(path)
         if not lines:
@@ -59,7 +67,10 @@ class TrialLog:
                 f"the file to begin anew, or run the same search again to go on with it"
             )
         for line in lines[1:]:
-            self._trials.update([_read_trial(path, line)])
+            if line.keys() == {"features"}:
+                self.features, self.features_known = _read_features(path, line["features"]), True
+            else:
+                self._trials.update([_read_trial(path, line)])
 
     @staticmethod
     def _append(path: Path, line: dict[str, Any]) -> None:
@@ -101,7 +112,7 @@ def _read_trial(path: Path, line: dict[str, Any]) -> tuple[str, Trial]:
     """Return a finished trial and its key."""
     try:
         key, trial = line["key"], Trial(**line["trial"])
-        numbers = [trial.points, trial.seconds, trial.total_seconds, *trial.metrics.values()]
+        numbers = [trial.points, trial.seconds, trial.total_seconds, *trial.metrics.values(), *trial.precisions]
     except (KeyError, TypeError, AttributeError) as error:
         raise _refusal(path) from error
     texts, settings = (key, trial.error), trial.settings
@@ -109,6 +120,12 @@ def _read_trial(path: Path, line: dict[str, Any]) -> tuple[str, Trial]:
     if not fine or not isinstance(settings, dict):
         raise _refusal(path)
     return key, trial
+
+
+def _read_features(path: Path, features: Any) -> str | None:
+    if features is not None and not isinstance(features, str):
+        raise _refusal(path)
+    return features
 
 
 def _refusal(path: Path) -> ParameterError:

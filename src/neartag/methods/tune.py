@@ -21,12 +21,13 @@ from neartag.core.method import Settings
 from neartag.core.parameters import MACHINE, check_settings
 from neartag.core.progress import Progress
 from neartag.core.version import __version__
+from neartag.evaluation.point_precision import standard_error
 from neartag.linalg.validation import check_training
 from neartag.methods import registry
 from neartag.methods.halving import MIN_ROUND_POINTS, TrialRunner, choose_best, rounds, run_rounds, settle_features
 from neartag.methods.points import Points, RowPoints, digest_of
 from neartag.methods.search_options import SearchOptions
-from neartag.methods.search_space import FEATURES, MAX_CANDIDATES, Search, plan_search
+from neartag.methods.search_space import FEATURES, MAX_COMBINATIONS, Search, plan_search
 from neartag.methods.time_budget import TimeBudget
 from neartag.methods.trial import Trial
 from neartag.methods.trial_log import TrialLog
@@ -34,9 +35,9 @@ from neartag.methods.trial_log import TrialLog
 __all__ = ["SearchOptions", "Trial", "Tuned", "tune", "tune_points"]
 
 # Points held out to judge by: this share, at most so many. With fewer points in all nothing can be told.
-HELD_OUT_SHARE, MAX_HELD_OUT, MIN_POINTS = 0.2, 3000, 100
+VALIDATION_SHARE, MAX_VALIDATION_POINTS, MIN_POINTS = 0.2, 3000, 100
 # Combinations that are tried at most within a time budget: more are hardly worth it, and begin to fit what judges.
-MAX_CANDIDATES_IN_TIME = 64
+MAX_COMBINATIONS_IN_TIME = 64
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,13 @@ class Tuned:
     def gain(self) -> float | None:
         """Percentage points above the default on the held-out points, at least 0; None where the default failed."""
         return None if self.default is None else self.best.score - self.default.score
+
+    @property
+    def gain_error(self) -> float | None:
+        """The standard error of the gain: both were judged by the same points. None where there is no gain."""
+        if self.default is None or not self.default.precisions:
+            return None
+        return standard_error(np.array(self.best.precisions) - np.array(self.default.precisions))
 
 
 def tune(
@@ -145,7 +153,7 @@ def tune_points(points: Points, method: str, options: SearchOptions, progress: P
     runner = TrialRunner(chosen, points, {**options.shared_settings, **fixed}, rest, held, budget, log)
     if budget.limit is not None:
         runner.warm_up(search.default)
-    limit = MAX_CANDIDATES if budget.limit is None else MAX_CANDIDATES_IN_TIME
+    limit = MAX_COMBINATIONS if budget.limit is None else MAX_COMBINATIONS_IN_TIME
     with shown.start(None, "choosing features by default") if points.features else nullcontext():
         search = search.settle_features(settle_features(runner, rounds(len(rest), limit, min_points)[0]))
     candidates = search.candidates(seed, limit)
@@ -170,7 +178,7 @@ def tune_points(points: Points, method: str, options: SearchOptions, progress: P
 def hold_out(points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to learn from and those that judge; the former in random order: the first few are a fair part."""
     order = np.random.default_rng(seed).permutation(points)
-    held = min(MAX_HELD_OUT, int(HELD_OUT_SHARE * points))
+    held = min(MAX_VALIDATION_POINTS, int(VALIDATION_SHARE * points))
     return order[held:], np.sort(order[:held])
 
 

@@ -18,7 +18,7 @@ from neartag.search.weights import Voters
 
 # Candidates from each of the three sources: so many for each label that a point has on average, within
 # these limits. More than the upper one changed nothing on held-out fifths of Delicious, where a point has 19 labels.
-CANDIDATES_PER_LABEL, MIN_CANDIDATES, MAX_CANDIDATES = 6, 20, 76
+CANDIDATES_PER_LABEL, MIN_CANDIDATES_PER_SOURCE, MAX_CANDIDATES_PER_SOURCE = 6, 20, 76
 # Points of one piece of work at least.
 MIN_PIECE = 256
 
@@ -78,7 +78,7 @@ class Candidates:
 def candidates_per_source(Y: csr_matrix) -> int:
     """Return how many candidates to take from each of the three, for labels like these."""
     average = Y.nnz / max(1, Y.shape[0])
-    wanted = min(max(MIN_CANDIDATES, round(CANDIDATES_PER_LABEL * average)), MAX_CANDIDATES)
+    wanted = min(max(MIN_CANDIDATES_PER_SOURCE, round(CANDIDATES_PER_LABEL * average)), MAX_CANDIDATES_PER_SOURCE)
     return int(min(Y.shape[1], wanted))
 
 

@@ -15,8 +15,9 @@ from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex, search_work
 from neartag.search.weights import FEATURE_SHARPNESS, no_voters, voter_weights
 
-# Neighbours by features of each point.
-NEIGHBOURS = 20
+# Neighbours by features of each point: with more, a label gets more hard negatives, and the search and the rankers take
+# longer. A guess.
+HARD_NEGATIVE_NEIGHBOURS = 20
 # Of more points than this only some are searched, if a search takes long; so many rows tell how long it takes.
 MIN_SEARCHED, SAMPLED_ROWS = 20_000, 1000
 # Points whose hard negatives are found at once.
@@ -42,7 +43,7 @@ class NeighbourSearch:
         many = n = X.shape[0]
         if n > min_searched:
             sample = X[:: max(1, n // SAMPLED_ROWS)]
-            work = search_work(column_counts(X), n, sample, NEIGHBOURS + 1, PRUNE_LOOSELY)
+            work = search_work(column_counts(X), n, sample, HARD_NEGATIVE_NEIGHBOURS + 1, PRUNE_LOOSELY)
             many = min(n, max(min_searched, int(n * max_entries_read / max(1.0, work))))
         if many == n:
             return cls(X, np.arange(n), FeatureIndex.from_rows(X))
@@ -52,7 +53,7 @@ class NeighbourSearch:
     def find(self, block: slice, threads: int) -> Neighbours:
         """Return the neighbours of some points and their cosines (m, count), the points themselves left out."""
         numbers = np.arange(self.X.shape[0], dtype=np.int32)[block]
-        count = min(NEIGHBOURS + 1, len(self.searched))
+        count = min(HARD_NEGATIVE_NEIGHBOURS + 1, len(self.searched))
         ids, cosines = self.index.find(self.X[block], count, threads, PRUNE_LOOSELY)
         ids = np.where(ids >= 0, self.searched[ids], -1).astype(np.int32)
         itself = ids == numbers[:, None]

@@ -16,7 +16,9 @@ from neartag.search.inverted_index import FeatureIndex
 # A label with so many points gets a ranker; with fewer, votes are more reliable.
 MIN_POINTS = 5
 # Hard negatives of a label are so many neighbours by features of each of its newest points, of which so many are asked.
-NEIGHBOURS, NEWEST_POINTS = 50, 30
+# Both bound how long an addition takes, while somebody waits; the older points of a label have no say in its negatives.
+# A guess.
+NEW_LABEL_NEIGHBOURS, NEWEST_POINTS = 50, 30
 
 
 def rank_new_labels(
@@ -101,6 +103,6 @@ def _neighbours(index: FeatureIndex, own: np.ndarray, stop: int) -> np.ndarray:
         else:
             cosines = index.postings[:stop] @ row[0]
         cosines[own[own < stop]] = 0
-        best = np.argsort(-cosines, kind="stable")[:NEIGHBOURS]
+        best = np.argsort(-cosines, kind="stable")[:NEW_LABEL_NEIGHBOURS]
         labels.update(best[cosines[best] > 0].tolist())
     return np.array(sorted(labels), np.int64)

@@ -21,6 +21,7 @@ from neartag.rerank import ranker_kernels
 from neartag.rerank.ranker_kernels import SEARCH_START, SEARCH_STEP
 
 # A label's machine has settled when the dual's projected gradients differ by no more; rounds over its points at most.
+# Looser than liblinear's 0.1: training ends sooner, and margins are less exact, which the fusion then weighs. A guess.
 TOLERANCE, MAX_ROUNDS = 0.3, 10
 # A table scores all labels: that pays where they are no more than so many for each candidate.
 LABELS_PER_CANDIDATE = 8

@@ -23,7 +23,7 @@ COSTS = (0.5, 1.0)
 # The costs are tried on one of so many labels.
 LABELS_PER_TRIED = 4
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
-MAX_POINTS_TO_REFIT = 50_000
+MAX_POINTS_TO_REFIT_RANKERS = 50_000
 # Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
 MIN_RECALL = 0.97
 # Steps that `fit_reranker` reports.
@@ -169,7 +169,7 @@ def fit_reranker(
 
 def _cache_neighbours(X: Rows, seed: int, threads: int) -> CachedNeighbours | None:
     """Return the neighbours by features of all points, where these are so few that they are needed twice."""
-    if X.shape[0] > MAX_POINTS_TO_REFIT:
+    if X.shape[0] > MAX_POINTS_TO_REFIT_RANKERS:
         return None
     return NeighbourSearch.from_rows(X, seed).cache(threads)
 

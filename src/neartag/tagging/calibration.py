@@ -1,9 +1,10 @@
-"""Calibration: it turns shares of votes into probabilities, and finds thresholds for a precision or the best F1.
+"""Calibration: it turns scores into probabilities, and finds thresholds for a precision or the best F1.
 
-Some points are kept out of training. What the model answers for them tells how often a label with a given share of the
-votes is right. The curve through these answers is an isotonic regression, which never falls, or, where there are few
-answers, a logistic function of the share's log-odds (Platt scaling). How far to trust the curve is measured on points
-that it was not fitted to: two halves of the points, each with the other half's curve.
+A score is a share of the votes, or what rankers say, which is nearly a probability already. Some points are kept out of
+training. What the model answers for them tells how often a label with a given score is right. The curve through these
+answers is an isotonic regression, which never falls, or, where there are few answers, a logistic function of the
+score's log-odds (Platt scaling). How far to trust the curve is measured on points that it was not fitted to: two halves
+of the points, each with the other half's curve.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -15,6 +16,7 @@ from neartag.core.errors import DataError
 from neartag.data.documents import Document
 from neartag.data.mapped import SpillableArrays
 from neartag.encoders.base import Encoder, read_items
+from neartag.encoders.tfidf import TfidfFeatures
 from neartag.storage.texts import Texts
 
 
@@ -48,6 +50,16 @@ def encode_corpus(documents: Iterable[Document], encoder: Encoder) -> Corpus:
     X = encoder.transform(read_items(encoder, collector.collect(documents)))
     Y, names = collector.label_rows()
     return Corpus(X, Y, names, None)
+
+
+def collect_texts(documents: Iterable[Document]) -> tuple[DocumentCollector, Texts]:
+    """Read all documents, and return what was collected of them, and their texts; DataError where there is no text."""
+    collector = DocumentCollector(keep_texts=True)
+    deque(read_items(TfidfFeatures(), collector.collect(documents)), maxlen=0)
+    texts = collector.texts()
+    if not collector.ids or texts is None:
+        raise DataError("there is no document to learn from")
+    return collector, texts
 
 
 class DocumentCollector:

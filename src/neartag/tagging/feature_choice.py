@@ -8,7 +8,6 @@ the same documents give the same model.
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +20,6 @@ from neartag.core.parameters import parse_bytes
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs
 from neartag.data.documents import Document
-from neartag.encoders.base import read_items
 from neartag.encoders.feature_kinds import (
     ALL,
     CHARACTERS,
@@ -35,13 +33,19 @@ from neartag.encoders.feature_kinds import (
     kind_parameters,
 )
 from neartag.encoders.tfidf import TfidfFeatures
-from neartag.tagging.corpus import Corpus, DocumentCollector, build_corpus
+from neartag.evaluation.point_precision import precision_by_point, standard_error
+from neartag.tagging.corpus import Corpus, build_corpus, collect_texts
 
 KS = (1, 3, 5)
 
 
 class TrialLimits(NamedTuple):
-    """How much a trial may cost, and what is a clear gain."""
+    """How much a trial may cost, and what is a clear gain.
+
+    `work_share` and `min_gain` are guesses. A larger share lets the trial learn from more documents, which is nearer to
+    what training will learn from, and takes longer. A smaller gain takes richer features more often, and every later
+    training and answer pays for their entries.
+    """
 
     min_documents: int = 500  # with fewer, words are taken without a trial
     work_share: float = 0.5  # of the training work: entries of all rows, with the richest kind
@@ -72,11 +76,7 @@ def fit_corpus(
     """
     if not isinstance(encoder, AutoFeatures):
         return build_corpus(documents, encoder, keep_texts=keep_texts), encoder
-    collector = DocumentCollector(keep_texts=True)
-    deque(read_items(TfidfFeatures(), collector.collect(documents)), maxlen=0)
-    texts = collector.texts()
-    if not collector.ids or texts is None:
-        raise DataError("there is no document to learn from")
+    collector, texts = collect_texts(documents)
     Y, names = collector.label_rows()
     ids = collector.unique_ids()
     shown = choose_progress(progress)
@@ -205,8 +205,7 @@ class _Trial:
     def is_clearly_better(self, kind: str, other: str, limits: TrialLimits) -> bool:
         """Return whether a kind is better than another by a gain that is hardly chance."""
         gains = self._precision_of(kind) - self._precision_of(other)
-        error = gains.std() / np.sqrt(len(gains))
-        return bool(gains.mean() >= max(limits.min_gain, limits.min_standard_errors * error))
+        return bool(gains.mean() >= max(limits.min_gain, limits.min_standard_errors * standard_error(gains)))
 
     def _precision_of(self, kind: str) -> np.ndarray:
         if kind not in self.precision:
@@ -217,7 +216,7 @@ class _Trial:
                 self.precision[kind] = np.zeros(len(self._tested))
                 return self.precision[kind]
             labels = self._fit(X).predict_topk(features.transform(self._tested), max(KS))[0]  # (n_tested, 5)
-            self.precision[kind] = mean_precision(labels, self._truth)
+            self.precision[kind] = precision_by_point(labels, self._truth, KS)
         return self.precision[kind]
 
     def _fit(self, X: csr_matrix) -> Any:
@@ -233,11 +232,3 @@ class _Trial:
                 "max_memory leaves no room for the trial that chooses the features of texts: allow more, or name the "
                 "features, such as words"
             ) from error
-
-
-def mean_precision(labels: np.ndarray, Y: csr_matrix, ks: Sequence[int] = KS) -> np.ndarray:
-    """Return the mean of P@k over the ks for each row, in percent (n,); labels are the best first, −1 for none."""
-    rows = np.broadcast_to(np.arange(len(labels))[:, None], labels.shape)
-    right = np.asarray(Y[rows.ravel(), np.maximum(labels, 0).ravel()]).reshape(labels.shape) > 0
-    hits = np.cumsum(right & (labels >= 0), axis=1)
-    return 100 * np.mean([hits[:, k - 1] / k for k in ks], axis=0)

@@ -21,7 +21,7 @@ TRIED: dict[str, dict[str, Any]] = {
 }
 
 
-def check_features(names: Sequence[str]) -> None:
+def check_feature_kinds(names: Sequence[str]) -> None:
     """Raise ParameterError where a name is none of those that can be tried."""
     for name in names:
         if name not in TRIED:

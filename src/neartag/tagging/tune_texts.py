@@ -5,27 +5,24 @@ Features are learned, in each round, from the texts that the round trains on: ne
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from neartag.core.errors import DataError
 from neartag.core.progress import Progress
 from neartag.data.documents import Document
-from neartag.encoders.base import read_items
 from neartag.encoders.feature_kinds import AUTO
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.methods.points import Split, digest_all, digest_of
 from neartag.methods.registry import DEFAULT_METHOD
 from neartag.methods.search_options import SearchOptions
 from neartag.methods.tune import Tuned, tune_points
-from neartag.tagging.corpus import DocumentCollector
+from neartag.tagging.corpus import collect_texts
 from neartag.tagging.feature_choice import choose_features, make_features
 from neartag.tagging.labelled_items import make_documents
-from neartag.tagging.tune_kinds import TRIED, check_features
+from neartag.tagging.tune_kinds import TRIED, check_feature_kinds
 
 # Entries of feature rows that are kept for the next trial: some 400 MB.
 MAX_KEPT_ENTRIES = 50_000_000
@@ -65,7 +62,7 @@ class TextPoints:
     ) -> None:
         self.Y = Y
         self.features: Sequence[str] = list(TRIED if features is None else features)
-        check_features(self.features)
+        check_feature_kinds(self.features)
         self.default_features: str | None = AUTO
         self._texts, self._parameters = texts, dict(parameters or {})
         self._n_jobs, self._max_memory = n_jobs, max_memory
@@ -76,7 +73,7 @@ class TextPoints:
 
     def fix_features(self, name: str) -> TextPoints:
         """Use this kind in all trials, and return self."""
-        check_features([name])
+        check_feature_kinds([name])
         self.features, self.default_features = [], name
         return self
 
@@ -108,10 +105,10 @@ class TextPoints:
             self._chosen[len(train)] = choice.kind
         return self._chosen[len(train)]
 
-    def settle_features(self, train: np.ndarray) -> str | None:
-        """Return the kind of features that the default stands for with the texts `train`; it then does always."""
-        self._settled = self.resolve_features(train, self.default_features)
-        return self._settled
+    def settle_features(self, features: str) -> None:
+        """Let "auto" stand for this kind of features from now on, whatever texts it is learned from."""
+        check_feature_kinds([features])
+        self._settled = features
 
     def digest(self) -> str:
         """Return a text that is the same for the same texts, labels and parameters only."""
@@ -143,13 +140,9 @@ class _Selected(Sequence[str]):
         return self._texts[int(self._rows[place])]
 
 
-def collect_texts(documents: Iterable[Document]) -> tuple[Sequence[str], csr_matrix]:
+def read_texts(documents: Iterable[Document]) -> tuple[Sequence[str], csr_matrix]:
     """Return the texts of documents and their label rows; DataError where there is no text."""
-    collector = DocumentCollector(keep_texts=True)
-    deque(read_items(TfidfFeatures(), collector.collect(documents)), maxlen=0)
-    texts = collector.texts()
-    if not collector.ids or texts is None:
-        raise DataError("there is no document to learn from")
+    collector, texts = collect_texts(documents)
     return texts, collector.label_rows()[0]
 
 
@@ -204,7 +197,7 @@ def tune_texts(
     ('auto', 100.0)
     """
     search = SearchOptions(n_jobs=n_jobs, **options)
-    content, Y = collect_texts(make_documents(TfidfFeatures(), texts, labels, None))
+    content, Y = read_texts(make_documents(TfidfFeatures(), texts, labels, None))
     single = isinstance(features, str)
     points = TextPoints(content, Y, None if single else features, n_jobs=n_jobs, max_memory=search.max_memory)
     if isinstance(features, str):

@@ -171,7 +171,7 @@ class X1Classifier(LabelClassifier):
         Raises
         ------
         ParameterError
-            If a parameter cannot be used, or the memory allowed is too small for a cluster.
+            If a parameter cannot be used, or the memory allowed is too small for a cluster or for the refinement.
         DataError
             If X or Y cannot be read as rows, or their numbers of rows differ.
 

@@ -37,7 +37,7 @@ def make_partitions(
             f"with one cluster all {len(seeds)} learners would be the same: one is trained; "
             "set n_clusters to 2 or more, or n_learners to 1",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
         return [first]
     rest = Parallel(n_jobs=max(1, min(jobs, len(seeds) - 1)), prefer="threads")(

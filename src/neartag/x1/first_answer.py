@@ -17,7 +17,7 @@ AFTER_THE_SEARCH: tuple[Kernel, ...] = (
 )
 
 
-def hasten_first_answer(model: object) -> None:
+def hasten_first_answer(model: X1Model) -> None:
     """Begin to compile what the first answer of a refined model needs; nothing for other models."""
-    if isinstance(model, X1Model) and model.reranker is not None:
+    if model.reranker is not None:
         compile_beside(AFTER_THE_SEARCH)

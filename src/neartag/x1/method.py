@@ -82,4 +82,5 @@ METHOD = Method(
     unit_rows=True,
     updates="neartag.x1.update",
     inspection="neartag.x1.inspection:describe",
+    first_answer="neartag.x1.first_answer:hasten_first_answer",
 )

@@ -118,7 +118,7 @@ PARAMETERS = (
         "vote_neighbours",
         int,
         "auto",
-        "neighbours that vote, k of kNN; auto: chosen on held-out points",
+        "neighbours that vote, k of kNN; auto: 40 with refine, else chosen on held-out points",
         1,
         MAX_COUNT,
         choices=("auto",),
@@ -150,7 +150,8 @@ PARAMETERS = (
         "feature_share",
         float,
         "auto",
-        "share of the vote for neighbours by the features themselves; auto: chosen on held-out points (the paper: 0)",
+        "share of the vote for neighbours by the features themselves; auto: with refine 0.3, or 0 where features are "
+        "dense, else chosen on held-out points (the paper: 0)",
         0,
         1,
         choices=("auto",),
@@ -175,7 +176,8 @@ PARAMETERS = (
         "refine_candidates",
         int,
         "auto",
-        "candidates of refine from each vote and from the centroids; auto: 6 for each label of a point, at least 20",
+        "candidates of refine from each vote and from the centroids; auto: 6 for each label of a point, at least 20 "
+        "and at most 76",
         1,
         MAX_COUNT,
         choices=("auto",),
@@ -199,7 +201,8 @@ PARAMETERS = (
         "max_memory",
         bytes,
         None,
-        "memory that training may use in all; with less, fewer clusters are trained at once. None: no limit",
+        "memory that training may use in all; with less, fewer clusters are trained at once, and a refinement that "
+        "needs more is refused. None: no limit",
         optional=True,
     ),
 )

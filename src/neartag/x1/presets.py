@@ -1,7 +1,7 @@
 """X1's settings by data set: ours chosen on a part of the training data, the original program's for large sets.
 
-`benchmarks/choose_presets.py` repeats the choice. A preset only sets what differs from the defaults, by which rankers
-decide.
+`benchmarks/choose_presets.py` repeats the choice. A preset sets what differs from the defaults, by which rankers
+decide. Where the defaults themselves were chosen, it says so by `refine` alone.
 """
 
 from __future__ import annotations

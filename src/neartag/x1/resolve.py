@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neartag.linalg.rows import Rows, is_dense
-from neartag.x1.parameters import UNLIMITED
 from neartag.x1.settings import RegressionSettings, SVPSettings, VoteSettings, X1Settings
 
 # Points that one embedding holds without loss of accuracy, and at a cost that still grows no faster than n.
@@ -65,12 +64,11 @@ def resolve(settings: X1Settings, data: DataFacts) -> X1Settings:
     if settings.rerank.enabled and not held_out_count(data.points, to_rerank=True):
         settings = settings.replace(refine=False)
     learners, clusters = partition_counts(data.points, settings.learners, settings.clusters.count, data.labels)
-    max_size = data.points if settings.clusters.max_size == UNLIMITED else settings.clusters.max_size
     reranked = settings.rerank.enabled
     return replace(
         settings,
         learners=learners,
-        clusters=replace(settings.clusters, count=clusters, max_size=max_size),
+        clusters=replace(settings.clusters, count=clusters),
         svp=_resolve_svp(settings.svp, data, clusters, reranked),
         regression=_resolve_regression(settings.regression, data, clusters),
         vote=_resolve_vote(settings.vote, data, reranked),

@@ -1,7 +1,8 @@
 """X1's settings as a value: frozen, typed, nested by the paper's steps, and made once from the flat parameters.
 
 The flat parameters (`parameters.py`) are what users, presets and model folders write; every step of the method reads
-this value instead. A setting may still be "auto"; `resolve_*` functions return a new value in which it is not.
+this value instead. A setting may still be "auto": `resolve` (`resolve.py`) returns a new value in which it is not,
+unless held-out points choose it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Training in four steps, each of which returns a new value:
 
-    fit_learners → select_vote → fit_reranker → refit_or_join
+    fit_learners → select_vote → add_reranker → refit_or_join
 
 Some points are held out where anything is to be told from points that the learners have not seen: how many neighbours
 vote and with what share, what a reranker makes of the votes, and what calibrated scores are made of.
@@ -22,6 +22,7 @@ from neartag.rerank.candidates import best_candidates
 from neartag.search.cells import NPROBE, NPROBE_TO_DECIDE
 from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
+from neartag.x1.kmeans import Partition
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.resolve import HELD_OUT_SHARE, DataFacts, resolve
@@ -43,7 +44,7 @@ from neartag.x1.settings import RerankSettings, X1Settings
 NO_POINTS = np.empty(0, np.int64)
 # Up to so many points the learners are trained again on all of them: where a choice was made on held-out points, and
 # where there was none to make and only their answers were wanted.
-MAX_POINTS_TO_REFIT, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
+MAX_POINTS_TO_REFIT_LEARNERS, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
 HELD_OUT_ANSWERS = 20  # labels kept of each held-out point's answer
 
 
@@ -54,6 +55,7 @@ class TrainingRun:
     rows: Rows  # unit rows (n, d)
     Y: csr_matrix  # (n, L)
     held_out: np.ndarray  # row numbers, rising; none where nothing is to be told from them
+    partitions: list[Partition]  # line 1 of Algorithm 1, for each learner
     machine: Machine
     progress: Progress
 
@@ -69,14 +71,16 @@ def fit_model(
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
     check_room_to_rerank(rows, Y, settings, machine)
-    run = TrainingRun(rows, Y, hold_out(rows.shape[0], settings, return_held_out), machine, progress)
+    partitions = make_partitions(rows, settings.clusters, learner_seeds(settings), machine.jobs)
+    held_out = hold_out(rows.shape[0], settings, return_held_out)
+    run = TrainingRun(rows, Y, held_out, partitions, machine, progress)
     refit = is_refitted(run, settings)
     if settings.svp.neighbours == "auto":
         settings, model = select_graph(run, settings)
     else:
         learners = fit_learners(run, settings, run.held_out, "trying on held-out points" if refit else "training")
         model = select_vote(run, settings, learners)
-    model, answered = fit_reranker(run, settings, model, return_held_out, may_do_without=facts.dense)
+    model, answered = add_reranker(run, settings, model, return_held_out, may_do_without=facts.dense)
     if settings.rerank.enabled and model.reranker is None:
         return fit_model(rows, Y, _votes_alone(asked), machine, progress, return_held_out)
     return refit_or_join(run, model, refit), answered
@@ -104,17 +108,17 @@ def is_refitted(run: TrainingRun, settings: X1Settings) -> bool:
     n, held_out = run.rows.shape[0], len(run.held_out)
     if settings.rerank.enabled:  # rankers are trained again anyway, and learners where they missed many points
         return held_out > HELD_OUT_SHARE * n
-    return held_out > 0 and n <= (MAX_POINTS_TO_REFIT if has_choice(settings) else MAX_POINTS_TO_REFIT_UNCHANGED)
+    return held_out > 0 and n <= (
+        MAX_POINTS_TO_REFIT_LEARNERS if has_choice(settings) else MAX_POINTS_TO_REFIT_UNCHANGED
+    )
 
 
 def fit_learners(run: TrainingRun, settings: X1Settings, held_out: np.ndarray, title: str) -> list[Learner]:
     """Step 1: return the learners (Algorithm 1 of the paper), the held-out points in none of their clusters."""
-    seeds = learner_seeds(settings)
-    partitions = make_partitions(run.rows, settings.clusters, seeds, run.machine.jobs)  # line 1
-    members = members_of(partitions, held_out)
-    options = settings, seeds, run.machine, run.progress, title
+    members = members_of(run.partitions, held_out)
+    options = settings, learner_seeds(settings), run.machine, run.progress, title
     clusters = train_clusters(run.rows, run.Y, members, *options)  # lines 2 to 8
-    learners = [Learner(each.centroids, own) for each, own in zip(partitions, clusters, strict=True)]
+    learners = [Learner(each.centroids, own) for each, own in zip(run.partitions, clusters, strict=True)]
     return _with_cells(learners, settings, run.machine.jobs)
 
 
@@ -153,7 +157,7 @@ def select_vote(run: TrainingRun, settings: X1Settings, learners: list[Learner])
     return replace(model, settings=chosen, index=index if float(chosen.vote.feature_share) > 0 else None)
 
 
-def fit_reranker(
+def add_reranker(
     run: TrainingRun, settings: X1Settings, model: X1Model, return_held_out: bool, *, may_do_without: bool
 ) -> tuple[X1Model, HeldOut | None]:
     """Step 3: return the model with a reranker, where one is asked for, and if wanted the held-out points' answers.

@@ -28,9 +28,9 @@ class Claims(Experiment):
 
     def report(self, results: Results) -> list[Block]:
         """Return each claim with what was measured of it, how often it holds, and the causes where it does not."""
-        checked = {claim: list(claim.check(results)) for claim in CLAIMS}
-        if not any(checked.values()):
+        if not results:
             return []
+        checked = {claim: list(claim.check(results)) for claim in CLAIMS}
         note = (
             f"All verdicts rest on {methods.title(methods.STRICT)}. Differences are in points of percent, means over "
             "the runs that are there; ± is the standard deviation of the difference over runs. A difference of no more "
