@@ -32,6 +32,18 @@ def test_precision_by_hand():
         assert metrics.precision_at(LABELS, TRUTH, k) == pytest.approx(100 / 3)
 
 
+def test_dense_labels_are_taken_as_fit_takes_them():
+    for dense in (TRUTH.toarray(), TRUTH.toarray().astype(bool), TRUTH.toarray().tolist()):
+        arguments = {"ks": (1, 3), "Y_train": dense}
+        assert metrics.evaluate(LABELS, dense, **arguments) == metrics.evaluate(LABELS, TRUTH, ks=(1, 3), Y_train=TRUTH)
+        found = metrics.by_frequency(LABELS, dense, dense, ks=(1,))
+        assert found == metrics.by_frequency(LABELS, TRUTH, TRUTH, ks=(1,))
+        assert metrics.psp_at(LABELS, dense, KNOWN, 1) == metrics.psp_at(LABELS, TRUTH, KNOWN, 1)
+        assert (metrics.propensities(dense) == metrics.propensities(TRUTH)).all()
+        found = metrics.paired_bootstrap(LABELS, LABELS, dense, metric="PSP@1", Y_train=dense, samples=5)
+        assert found == metrics.paired_bootstrap(LABELS, LABELS, TRUTH, metric="PSP@1", Y_train=TRUTH, samples=5)
+
+
 def test_recall_by_hand():
     # k=1: 1/2, 0, 0 → 1/6.  k=2: 1/2, 1, 0 → 1/2.  k=3: 1, 1, 0 → 2/3.
     assert metrics.recall_at(LABELS, TRUTH, 1) == pytest.approx(100 / 6)
@@ -321,7 +333,9 @@ def test_bootstrap_is_the_same_for_the_same_seed():
         (lambda: metrics.precision_at(LABELS - 1, TRUTH, 1), "the id -2"),
         (lambda: metrics.precision_at(np.array([[0, 0]]), TRUTH[:1], 1), "point 0 name a label twice"),
         (lambda: metrics.precision_at(LABELS[:0], TRUTH[:0], 1), "no points"),
-        (lambda: metrics.precision_at(LABELS, TRUTH.toarray(), 1), "ndarray"),
+        (lambda: metrics.precision_at(LABELS, [0, 3, 1], 1), "Y must be an indicator matrix .* not a vector"),
+        (lambda: metrics.propensities([["a"], ["b"]]), "Y_train must be a matrix of zeros and ones"),
+        (lambda: metrics.precision_at(LABELS, [[0.0, np.nan]] * 3, 1), "Y contains NaN"),
         (lambda: metrics.psp_at(LABELS, TRUTH, KNOWN[:3], 1), r"propensities .* are for \(3,\) labels: Y has 4"),
         (lambda: metrics.psp_at(LABELS, TRUTH, KNOWN - 0.5, 1), "above 0"),
         (lambda: metrics.psp_at(LABELS, TRUTH, np.full(4, np.nan), 1), "above 0"),

@@ -147,6 +147,13 @@ def test_what_was_forgotten_is_in_no_file(corpus, tmp_path):
     assert tagger.stored.model.forgotten == 1
 
 
+def test_printed_it_says_what_it_is(fitted, by_votes):
+    assert repr(TextTagger()) == "TextTagger('auto', not fitted)"
+    assert repr(fitted) == f"TextTagger(1200 documents, {len(fitted.labels)} labels; x1, refined, calibrated)"
+    assert repr(by_votes).endswith("labels; x1, calibrated)")
+    assert repr(TextTagger.of(fitted.stored)) == repr(fitted)
+
+
 def test_not_fitted(tmp_path):
     with pytest.raises(NeartagError, match="call fit"):
         TextTagger().predict(["x"])

@@ -36,9 +36,9 @@ def by_frequency(
     ----------
     labels : ndarray of int, shape (n, columns)
         Predicted label ids, best first, -1 for none.
-    Y : csr_matrix of shape (n, L)
+    Y : array or sparse matrix of shape (n, L)
         True labels.
-    Y_train : csr_matrix of shape (m, L)
+    Y_train : array or sparse matrix of shape (m, L)
         Labels of the training points.
     ks : sequence of int, default (1, 3, 5)
     edges : sequence of int, default (5, 20, 100)

@@ -55,11 +55,11 @@ def paired_bootstrap(
     ----------
     labels_a, labels_b : ndarray of int, shape (n, columns)
         Predicted label ids of both models, best first, -1 for none.
-    Y : csr_matrix of shape (n, L)
+    Y : array or sparse matrix of shape (n, L)
         True labels.
     metric : str, default "P@1"
         P@k, nDCG@k, R@k, PSP@k or PSnDCG@k.
-    Y_train : csr_matrix of shape (m, L), optional
+    Y_train : array or sparse matrix of shape (m, L), optional
         Labels of the training points; PSP and PSnDCG need them.
     samples : int, default 2000
     seed : int, default 0

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from neartag.core.errors import ParameterError
 from neartag.linalg import csr
+from neartag.linalg.validation import as_dense_labels
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,7 @@ def _best_gains(matches: Matches, weights: np.ndarray, discount: np.ndarray) -> 
 
 def to_canonical(Y: csr_matrix, name: str) -> csr_matrix:
     """Return a label matrix with sorted indices and neither duplicates nor stored zeros; `name` is for errors."""
-    if not issparse(Y):
-        raise ParameterError(f"{name} must be a scipy sparse matrix: it is a {type(Y).__name__}")
-    matrix = csr_matrix(Y)
+    matrix = csr_matrix(Y if issparse(Y) else as_dense_labels(Y, name))
     if matrix.dtype.kind == "c":
         raise ParameterError(f"{name} must hold zeros and ones, not {matrix.dtype} numbers")
     if matrix.has_canonical_format and np.all(matrix.data):

@@ -1,7 +1,7 @@
 """How good predictions are, in percent (0 to 100), over all test points.
 
 `labels` is an int array (n, columns) of label ids, best first, -1 where a method had no further label (a miss).
-`Y` is the sparse matrix (n, L) of the true labels. Whatever is not zero counts as one.
+`Y` is the array or sparse matrix (n, L) of the true labels. Whatever is not zero counts as one.
 
 A point without true labels is never left out. It scores 0 in P@k, nDCG@k and R@k, as in the XMC repository's own
 scripts, so no method can reach 100 where there are such points. PSP@k and PSnDCG@k divide by what can be reached; to
@@ -55,7 +55,7 @@ def precision_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     ----------
     labels : ndarray of int, shape (n, columns)
         Predicted label ids, best first, -1 for none.
-    Y : csr_matrix of shape (n, L)
+    Y : array or sparse matrix of shape (n, L)
         True labels. A point without labels scores 0.
     k : int
 
@@ -87,7 +87,7 @@ def ndcg_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     ----------
     labels : ndarray of int, shape (n, columns)
         Predicted label ids, best first, -1 for none.
-    Y : csr_matrix of shape (n, L)
+    Y : array or sparse matrix of shape (n, L)
         True labels. A point without labels scores 0.
     k : int
 
@@ -119,7 +119,7 @@ def recall_at(labels: np.ndarray, Y: csr_matrix, k: int) -> float:
     ----------
     labels : ndarray of int, shape (n, columns)
         Predicted label ids, best first, -1 for none.
-    Y : csr_matrix of shape (n, L)
+    Y : array or sparse matrix of shape (n, L)
         True labels. A point without labels scores 0.
     k : int
 
@@ -151,7 +151,7 @@ def psp_at(labels: np.ndarray, Y: csr_matrix, propensities: np.ndarray, k: int) 
     ----------
     labels : ndarray of int, shape (n, columns)
         Predicted label ids, best first, -1 for none.
-    Y : csr_matrix of shape (n, L)
+    Y : array or sparse matrix of shape (n, L)
         True labels. A point without labels adds nothing; if no point has one, the result is 0.
     propensities : ndarray of shape (L,)
         As `neartag.metrics.propensities` gives them.
@@ -185,7 +185,7 @@ def psndcg_at(labels: np.ndarray, Y: csr_matrix, propensities: np.ndarray, k: in
     ----------
     labels : ndarray of int, shape (n, columns)
         Predicted label ids, best first, -1 for none.
-    Y : csr_matrix of shape (n, L)
+    Y : array or sparse matrix of shape (n, L)
         True labels. A point without labels adds nothing; if no point has one, the result is 0.
     propensities : ndarray of shape (L,)
         As `neartag.metrics.propensities` gives them.
@@ -227,10 +227,10 @@ def evaluate(
     ----------
     labels : ndarray of int, shape (n, columns)
         Predicted label ids, best first, -1 for none.
-    Y : csr_matrix of shape (n, L)
+    Y : array or sparse matrix of shape (n, L)
         True labels.
     ks : sequence of int, default (1, 3, 5)
-    Y_train : csr_matrix of shape (m, L), optional
+    Y_train : array or sparse matrix of shape (m, L), optional
         Labels of the training points. Without them PSP and PSnDCG are left out.
     a, b : float
         Constants of the propensities.

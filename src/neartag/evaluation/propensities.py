@@ -53,7 +53,7 @@ def propensities(Y_train: csr_matrix, a: float = PROPENSITY_A, b: float = PROPEN
 
     Parameters
     ----------
-    Y_train : csr_matrix of shape (n, L)
+    Y_train : array or sparse matrix of shape (n, L)
         Labels of the training points.
     a, b : float
         Constants; (0.5, 0.4) for Wikipedia, (0.6, 2.6) for Amazon.

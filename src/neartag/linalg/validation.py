@@ -100,7 +100,7 @@ def check_labels(Y: Any, owner: str = "the classifier") -> csr_matrix:
     if Y is None:
         raise ParameterError(f"{owner} requires y to be passed, but the target y is None")
     if not sparse.issparse(Y):
-        Y = _dense_labels(Y)
+        Y = as_dense_labels(Y)
     if Y.ndim != 2:
         raise ParameterError(f"Y must have two dimensions (points, labels), not {Y.ndim}")
     if sparse.issparse(Y):
@@ -121,21 +121,21 @@ def check_labels(Y: Any, owner: str = "the classifier") -> csr_matrix:
     return labels
 
 
-def _dense_labels(Y: Any) -> np.ndarray:
-    """Return labels as an array; ParameterError unless it is a matrix of finite numbers."""
-    Y = _as_array(Y, "Y")
+def as_dense_labels(Y: Any, name: str = "Y") -> np.ndarray:
+    """Return labels as an array; ParameterError, which calls them by their name, unless it is a matrix of numbers."""
+    Y = _as_array(Y, name)
     if Y.ndim == 1 and Y.dtype.kind in "biuf":
         raise ParameterError(
-            "Unknown label type: Y must be an indicator matrix (points, labels), not a vector; "
-            "for one class a point use sklearn.preprocessing.label_binarize(Y, sparse_output=True)"
+            f"Unknown label type: {name} must be an indicator matrix (points, labels), not a vector; "
+            f"for one class a point use sklearn.preprocessing.label_binarize({name}, sparse_output=True)"
         )
     if Y.ndim != 2 or Y.dtype.kind not in "biuf":
         raise ParameterError(
-            f"Y must be a matrix of zeros and ones (points, labels), not {Y.ndim}-D {Y.dtype}; "
+            f"{name} must be a matrix of zeros and ones (points, labels), not {Y.ndim}-D {Y.dtype}; "
             "for lists of labels use sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
         )
     if Y.dtype.kind == "f" and not np.isfinite(Y).all():
-        raise ParameterError("Input Y contains NaN or infinity: it must hold zeros and ones")
+        raise ParameterError(f"Input {name} contains NaN or infinity: it must hold zeros and ones")
     return Y
 
 
@@ -153,7 +153,7 @@ def _as_array(values: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(values)
     except ValueError as error:
-        hint = "; for lists of labels use sklearn.preprocessing.MultiLabelBinarizer" if name == "Y" else ""
+        hint = "; for lists of labels use sklearn.preprocessing.MultiLabelBinarizer" if name.startswith("Y") else ""
         raise ParameterError(f"{name} must be a matrix, rows of equal length: {error}{hint}") from None
 
 

@@ -16,7 +16,7 @@ from neartag.storage.segments import Segment
 from neartag.tagging import calibration as calibrations
 from neartag.tagging.answering import Tag, explain_text, tag_texts
 from neartag.tagging.calibration import Calibration
-from neartag.tagging.explain import Reason
+from neartag.tagging.explain import Reason, is_refined
 from neartag.tagging.labelled_items import make_documents
 from neartag.tagging.update import forget_points, make_segment, mark_points, number_points
 
@@ -179,6 +179,14 @@ class TextTagger:
         """What turns scores into probabilities; None where nothing does."""
         self._check_fitted()
         return self._calibration
+
+    def __repr__(self) -> str:
+        """Say in a line what was learned."""
+        if self._stored is None:
+            return f"TextTagger({self._features!r}, not fitted)"
+        traits = [self._stored.model.kind, *(["refined"] if is_refined(self._stored.model) else [])]
+        traits += [] if self._calibration is None else ["calibrated"]
+        return f"TextTagger({len(self)} documents, {len(self.labels)} labels; {', '.join(traits)})"
 
     def __len__(self) -> int:
         return int(self.stored.model.n_points)
