@@ -96,7 +96,8 @@ class TestRoundTrips:
         rows = [[" ; ".join(labels), str(v), "x", text, name or ""] for text, labels, name, v in pieces]
         content = mark + table([["labels", "vector", "other", "text", "id"], *rows], delimiter)
         path.write_bytes(COMPRESS[compression](content))
-        found = list(documents(path, Fields(vector="vector")))
+        settled = {"separator": ";", "indicators": False, "label_per_row": False}  # a few odd cells may mean anything
+        found = list(documents(path, Fields(vector="vector", **settled)))
         assert parts(found) == pieces
         lines, line = [], 2
         for row in rows:
@@ -227,11 +228,11 @@ LINES = {  # a file's good first lines, the line number of what follows, and a g
         (".jsonl", '{"text": "a", "v": [1, 2]}', "no 'labels' or 'subjects'"),
         (
             ".jsonl",
-            '{"text": "a", "labels": [3], "v": [1, 2]}',
-            "a label in 'labels' is a JSON number",
+            '{"text": "a", "labels": [true], "v": [1, 2]}',
+            "a label in 'labels' is a JSON boolean",
         ),
         (".jsonl", '{"text": "a", "labels": null}', "'labels' is a JSON null"),
-        (".jsonl", '{"text": "a", "labels": "x"}', "'labels' is a JSON string"),
+        (".jsonl", '{"text": "a", "labels": {"x": 1}}', "'labels' is a JSON object"),
         (".jsonl", '{"text": "\\ud800", "labels": [], "v": [1, 2]}', "the text is not valid Unicode"),
         (".jsonl", '{"text": "", "labels": ["\\udfff"], "v": [1, 2]}', "a label is not valid Unicode"),
         (".jsonl", '{"text": "", "labels": ["a\\u0000"], "v": [1, 2]}', "a label holds a NUL character"),
@@ -366,7 +367,7 @@ class TestFaultsOfTheWhole:
             ("d.csv", b"id,text\n", "no column 'labels' or 'subjects'; .*'id', 'text'"),
             ("d.csv", b"text,labels,text\n", "more than one column 'text'"),
             ("d.csv", b'"text,labels\n', "cannot be read as a row of cells"),
-            ("d.csv", "text,labels\n".encode("utf-16"), "NUL byte"),
+            ("d.csv", b"te\0xt,labels\n", "NUL byte"),
             ("d.tsv", b"te\xfft\tlabels\n", "not UTF-8"),
             ("d.parquet", b"", "no Parquet file"),
             ("d.parquet", b"PAR1" + bytes(100) + b"PAR1", "no Parquet file"),
@@ -591,12 +592,12 @@ def test_large_files_are_read_a_little_at_a_time(large, ending, monkeypatch):
         pyarrow = pytest.importorskip("pyarrow")
         assert max(pyarrow.total_allocated_bytes() for _ in found) < 35 * MEGABYTE
     else:
-        assert 0 < _Counting.count < MEGABYTE
+        assert 0 < _Counting.count < 3 * MEGABYTE  # a sample, and the first texts
         tracemalloc.start()
         assert sum(1 for _ in islice(found, 1000)) == 1000
         assert tracemalloc.get_traced_memory()[1] < MEGABYTE
         tracemalloc.stop()
-        assert 10 * MEGABYTE < _Counting.count < 12 * MEGABYTE
+        assert 10 * MEGABYTE < _Counting.count < 13 * MEGABYTE
     path.unlink()
 
 

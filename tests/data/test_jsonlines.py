@@ -208,8 +208,8 @@ def test_texts_are_read_one_at_a_time(file):
         ('{"labels": []}', "there is no 'text'"),
         ('{"text": null, "labels": []}', "'text' is a JSON null"),
         ('{"text": "a"}', "there is no 'labels' or 'subjects'"),
-        ('{"text": "a", "labels": "x"}', "'labels' is a JSON string"),
-        ('{"text": "a", "labels": ["x", 3]}', "a label in 'labels' is a JSON number"),
+        ('{"text": "a", "labels": {"x": 1}}', "'labels' is a JSON object"),
+        ('{"text": "a", "labels": ["x", true]}', "a label in 'labels' is a JSON boolean"),
         ('{"text": "a", "text": "b", "labels": []}', "'text' occurs twice"),
     ],
 )

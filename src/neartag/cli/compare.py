@@ -23,7 +23,7 @@ from neartag.cli.options import (
     read_settings,
     read_value,
 )
-from neartag.cli.sources import check_source
+from neartag.cli.sources import Reading, check_source, with_reading
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.method import Method, Settings
 from neartag.core.parameters import by_every_name, parse_bytes
@@ -37,6 +37,7 @@ BUG_STATUS = 1  # exit status
 MAX_CUT = 1000  # labels a point; nobody reads further
 
 
+@with_reading
 def compare(
     data: Annotated[
         str | None,
@@ -82,6 +83,8 @@ def compare(
     max_memory: MaxMemory = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Train methods on the same data and print them side by side.
 
@@ -112,7 +115,7 @@ def compare(
 
     chosen = choose_methods(methods)
     tasks = plan(list(chosen.values()), preset, source, read_changes(changes or [], chosen))
-    to_fit = options.make_encoder("text")
+    to_fit = options.make_encoder(reading.part)
     if plot is not None:
         plots.check_target(plot)
     resolve_jobs(jobs)
@@ -120,7 +123,8 @@ def compare(
     memory = shared.get("max_memory")
     with progress.start(None, f"reading {source}"):
         room = None if memory is None else parse_bytes(memory)
-        parts, encoder = load_parts(source, target, room, to_fit, n_jobs=jobs, progress=progress)
+        parts, encoder = load_parts(source, target, room, to_fit, reading, n_jobs=jobs, progress=progress)
+    reading.tell_understood(quiet)
     if encoder is None:
         options.refuse_rows(source)
         if options.preset is not None:
@@ -190,7 +194,7 @@ def read_changes(changes: Sequence[str], methods: dict[str, Method]) -> dict[str
 
 
 def load_parts(
-    train: str, test: str, memory: int | None, to_fit: Any, *, n_jobs: int, progress: Any
+    train: str, test: str, memory: int | None, to_fit: Any, reading: Reading, *, n_jobs: int, progress: Any
 ) -> tuple[Parts, Any]:
     """Return both parts as rows of the same features, and the encoder; None where they are no texts.
 
@@ -202,10 +206,12 @@ def load_parts(
 
     if train == test and Path(train).is_file():
         raise DataError(f"{train} is one file: name the points to test on too, by --test FILE")
-    dataset, encoder, _ = load_training(train, memory, encoder=to_fit, n_jobs=n_jobs, progress=progress)
+    dataset, encoder, _ = load_training(train, memory, reading, to_fit, n_jobs=n_jobs, progress=progress)
+    reading.warn_skipped()
     # What `load_points` asks of a model: no method is trained yet.
     sizes = SimpleNamespace(n_features=dataset.n_features, n_labels=dataset.n_labels)
-    X_test, Y_test = load_points(test, "test", StoredModel(sizes, dataset.label_names, None, encoder, {}))
+    X_test, Y_test = load_points(test, "test", StoredModel(sizes, dataset.label_names, None, encoder, {}), reading)
+    reading.warn_skipped()
     if X_test.shape[0] == 0:
         raise DataError(f"{test} has no points to test on")
     return Parts(dataset.X, dataset.Y, X_test, Y_test), encoder

@@ -61,6 +61,7 @@ def evaluate(
         X, Y = load_points(data, "test", stored, reading)
         skipped = reading.skipped
         reading.warn_skipped()
+        reading.tell_understood(quiet)
         counts = LabelCounts(stored.model.frequency, stored.model.n_points)
         if train is not None:
             counts = LabelCounts.of(load_points(train, "train", stored, reading)[1])

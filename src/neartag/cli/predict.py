@@ -68,6 +68,7 @@ def predict(
         with progress.start(None, f"reading {source}"):
             rows = load_rows(source, stored, reading, plain_text=text)
         reading.warn_skipped()
+        reading.tell_understood(quiet)
         names, calibration = stored.label_names, from_extras(stored.extras)
         k = min(k, stored.model.n_labels)
         for labels, raw in predict_batches(stored.model, rows, k, jobs, progress):

@@ -23,19 +23,28 @@ if TYPE_CHECKING:
 
 EMBEDDED = "debian"
 HELP = (
-    "Documents (.jsonl, .csv, .tsv, .parquet, .ft, a folder of texts), rows of features (.txt, .npz, .jsonl), a folder "
-    "with train.txt and test.txt, or a data set's name, such as debian."
+    "Documents (.jsonl, .csv, .tsv, .xlsx, .parquet, .ft, a folder of texts), rows of features (.txt, .npz, .jsonl), a "
+    "folder with train.txt and test.txt, or a data set's name, such as debian."
 )
 
 # Options of every command that reads documents: name, type, default, and typer's option.
 _OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
-    ("text_field", str, "text", typer.Option("--text-field", metavar="NAME", help="Field or column of the text.")),
+    (
+        "text_field",
+        list[str] | None,
+        None,
+        typer.Option(
+            "--text-field", metavar="NAME", help="Field or column of the text; several are joined.  [default: text]"
+        ),
+    ),
     (
         "label_field",
         list[str] | None,
         None,
         typer.Option(
-            "--label-field", metavar="NAME", help="Field of labels; may be repeated.  [default: labels, subjects]"
+            "--label-field",
+            metavar="NAME",
+            help="Field of labels; may be repeated, or be a pattern, such as 'tag_*'.  [default: labels, subjects]",
         ),
     ),
     ("id_field", str, "id", typer.Option("--id-field", metavar="NAME", help="Field or column of a document's id.")),
@@ -51,13 +60,65 @@ _OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
         None,
         typer.Option("--vectors", metavar="FILE.npy", help="Your own vectors, a row per document, instead of texts."),
     ),
-    ("separator", str, ";", typer.Option("--separator", help="What separates labels in a cell of a table.")),
+    (
+        "separator",
+        str | None,
+        None,
+        typer.Option(
+            "--separator",
+            metavar="MARK|none",
+            help="What separates labels in a cell; none: a cell is one label.  [default: found]",
+        ),
+    ),
+    (
+        "delimiter",
+        str | None,
+        None,
+        typer.Option("--delimiter", metavar="MARK|tab", help="What separates cells of CSV and TSV.  [default: found]"),
+    ),
+    (
+        "encoding",
+        str | None,
+        None,
+        typer.Option("--encoding", metavar="NAME", help="Encoding of a text file, such as cp1252.  [default: found]"),
+    ),
+    (
+        "quoting",
+        str | None,
+        None,
+        typer.Option(
+            "--quoting",
+            metavar="KIND",
+            help="How cells of CSV and TSV are quoted: double, single, backslash or none.  [default: found]",
+        ),
+    ),
+    (
+        "indicators",
+        bool | None,
+        None,
+        typer.Option(
+            "--indicators/--no-indicators",
+            help="Whether fields of labels hold 0 or 1, each for the label that it is named after.  [default: found]",
+        ),
+    ),
+    (
+        "label_per_row",
+        bool | None,
+        None,
+        typer.Option(
+            "--label-per-row/--document-per-row",
+            help="Whether rows of one id, or of one text, are a document with all their labels.  [default: found]",
+        ),
+    ),
+    ("sheet", str | None, None, typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel file.")),
     (
         "kind",
         str | None,
         None,
         typer.Option(
-            "--format", metavar="KIND", help="jsonl, csv, tsv, parquet, fasttext or folder.  [default: by ending]"
+            "--format",
+            metavar="KIND",
+            help="jsonl, csv, tsv, excel, parquet, fasttext or folder.  [default: by ending]",
         ),
     ),
     (
@@ -79,7 +140,7 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*arguments: Any, **given: Any) -> None:
-        reading = Reading(*(given.pop(name) for name, *_ in _OPTIONS))
+        reading = Reading(**{name: given.pop(name) for name, *_ in _OPTIONS})
         command(*arguments, **given, reading=reading)
 
     kept = [entry for entry in own.parameters.values() if entry.name != "reading"]
@@ -95,24 +156,34 @@ def with_reading(command: Callable[..., None]) -> Callable[..., None]:
 class Reading:
     """How to read documents, as the options say."""
 
-    text: str = "text"
-    labels: list[str] | None = None
-    id: str = "id"
-    vector: str | None = None
+    text_field: list[str] | None = None
+    label_field: list[str] | None = None
+    id_field: str = "id"
+    vector_field: str | None = None
     vectors: str | None = None  # a file of them, for documents that have none
-    separator: str = ";"
+    separator: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    quoting: str | None = None
+    indicators: bool | None = None
+    label_per_row: bool | None = None
+    sheet: str | None = None
     kind: str | None = None
     skip_bad: bool = False
     bad: BadLines | None = field(default=None, init=False)  # what was skipped, once something was read
+    understood: list[str] = field(default_factory=list, init=False)  # how each file was read, in a line
 
     def documents(self, path: Path, *, labelled: bool = True) -> Iterator[Document]:
         """Return the documents of a file or folder, read one at a time."""
-        from neartag.data.documents import KINDS, BadLines, documents
+        from neartag.data.documents import KINDS, BadLines, documents, resolve_fields
+        from neartag.data.documents.describe import describe_fields
 
         if self.kind is not None and self.kind not in KINDS:
             raise ParameterError(f"--format must be {_list_words(list(KINDS))}, not {self.kind!r}")
         self.bad = BadLines() if self.skip_bad else None
-        read = documents(path, self.fields, labelled=labelled, bad=self.bad, kind=self.kind)
+        settled = resolve_fields(path, self.fields, labelled=labelled, kind=self.kind)
+        self.understood.append(f"{path}: {describe_fields(settled, labelled)}")
+        read = documents(path, settled, labelled=labelled, bad=self.bad, kind=self.kind)
         return read if self.vectors is None else self._with_vectors(read)
 
     def _with_vectors(self, documents: Iterator[Document]) -> Iterator[Document]:
@@ -140,23 +211,43 @@ class Reading:
         """What the file calls a document's parts."""
         from neartag.data.documents import Fields
 
-        labels = None if not self.labels else tuple(self.labels)
-        return Fields(self.text, labels, self.id, self.vector, self.separator)
+        return Fields(
+            tuple(self.text_field or ["text"]),
+            None if not self.label_field else tuple(self.label_field),
+            self.id_field,
+            self.vector_field,
+            self.separator,
+            self.delimiter,
+            self.encoding,
+            self.quoting,
+            self.indicators,
+            self.label_per_row,
+            self.sheet,
+        )
 
     @property
     def part(self) -> str:
         """The part of documents to learn from: "vector" where the options say where vectors are, else "text"."""
-        return "text" if self.vector is None and self.vectors is None else "vector"
+        return "text" if self.vector_field is None and self.vectors is None else "vector"
 
     @property
     def means_documents(self) -> bool:
         """Whether the options leave no doubt that DATA holds documents."""
-        return self.kind is not None or self.text != "text" or bool(self.labels) or self.part != "text"
+        named = self.text_field or self.label_field or self.sheet or self.delimiter
+        return self.kind is not None or bool(named) or self.part != "text"
 
     @property
     def skipped(self) -> dict[str, Any]:
         """For a report: how many lines were skipped, and the first few errors; nothing without --skip-bad."""
         return {} if self.bad is None else {"skipped": self.bad.count, "skipped_because": self.bad.messages}
+
+    def tell_understood(self, quiet: bool) -> None:
+        """Print how files were read, once for each."""
+        from neartag.cli import output
+
+        for line in self.understood:
+            output.message(output.escape_controls(line), quiet=quiet)
+        self.understood.clear()
 
     def warn_skipped(self) -> None:
         """Warn of bad lines that were skipped."""
@@ -237,7 +328,8 @@ def _check_folder(folder: Path) -> None:
     if not part_files(folder, ".txt") and not part_files(folder, ".jsonl") and split_files(folder) is None:
         raise DataError(
             f"{folder} holds no data: a folder may hold train.txt and test.txt (rows of features), train.jsonl and "
-            "test.jsonl (documents), or texts NAME.txt, each with its labels in NAME.labels"
+            "test.jsonl (documents), texts NAME.txt, each with its labels in NAME.labels, or subfolders of texts, each "
+            "named after a label"
         )
 
 

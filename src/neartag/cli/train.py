@@ -125,6 +125,7 @@ def train(
 
     from neartag.cli.data import load_training
     from neartag.core.threads import resolve_jobs
+    from neartag.data.documents.describe import describe_labels
     from neartag.linalg.rows import normalise
     from neartag.storage.store import save_bundle
     from neartag.tagging.corpus import Corpus
@@ -147,6 +148,10 @@ def train(
             output.message(f"the features of {preset} are for texts, and {data} holds rows of features", quiet=quiet)
     choice = getattr(fitted, "choice_", None)
     reading.warn_skipped()
+    reading.tell_understood(quiet)
+    if fitted is not None:
+        for line in describe_labels(dataset.Y, dataset.label_names or []):
+            output.message(output.escape_controls(line), quiet=quiet)
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
     usage = Usage()

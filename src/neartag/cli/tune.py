@@ -124,6 +124,7 @@ def tune(
     with progress.start(None, f"reading {data}"):
         points = load_points(data, reading, options, max_points, parameters, fixed_kind, kinds)
     reading.warn_skipped()
+    reading.tell_understood(quiet)
     if minutes is not None:  # reading is part of the time
         options = replace(options, minutes=max(1e-9, minutes - (time.monotonic() - begun) / 60))
     tuned = tune_points(points, chosen.name, options, progress)

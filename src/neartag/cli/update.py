@@ -51,6 +51,7 @@ def add(
     with progress.start(None, "adding"):
         added, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
     reading.warn_skipped()
+    reading.tell_understood(quiet)
     report: dict[str, Any] = {
         "added": len(added.ids) - added.replaced,
         **({"replaced": added.replaced} if replace else {}),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from neartag.core.errors import ModelError, NeartagError, ParameterError
-from neartag.data.documents import Document
+from neartag.data.documents import Document, Fields
 from neartag.encoders.feature_kinds import AUTO
 from neartag.encoders.registry import make_encoder
 from neartag.storage import store
@@ -17,7 +17,7 @@ from neartag.tagging import calibration as calibrations
 from neartag.tagging.answering import Tag, explain_text, tag_texts
 from neartag.tagging.calibration import Calibration
 from neartag.tagging.explain import Reason, is_refined
-from neartag.tagging.labelled_items import make_documents
+from neartag.tagging.labelled_items import make_documents, read_texts
 from neartag.tagging.update import forget_points, make_segment, mark_points, number_points
 
 __all__ = ["Reason", "Tag", "TextTagger"]
@@ -116,21 +116,25 @@ class TextTagger:
     def fit(
         self,
         texts: Iterable[Any],
-        labels: Iterable[Sequence[str]],
+        labels: Iterable[Sequence[str]] | None = None,
         ids: Iterable[str] | None = None,
         *,
+        fields: Fields | None = None,
         progress: Any = False,
     ) -> TextTagger:
         """Learn from texts and their labels.
 
         Parameters
         ----------
-        texts : iterable of str
-            The texts; with an encoder of vectors, the vectors.
+        texts : iterable of str, or a data frame
+            The texts; with an encoder of vectors, the vectors. A frame of pandas or polars is read as a table of the
+            same columns would be.
         labels : iterable of lists of str
-            The label names of each text.
+            The label names of each text; left out for a frame that has them.
         ids : iterable of str, optional
             A name for each document, by which explanations name it and `forget` finds it; its number unless given.
+        fields : Fields, optional
+            The columns of a frame: "text", "labels" and "id" unless given.
         progress : bool or Progress
             Whether to show progress.
 
@@ -146,7 +150,7 @@ class TextTagger:
         DataError
             A text cannot be used, or two have the same id.
         """
-        documents = make_documents(make_encoder(self._features), texts, labels, ids)
+        documents = make_documents(make_encoder(self._features), texts, labels, ids, fields)
         return self.fit_documents(documents, progress=progress)
 
     def fit_documents(self, documents: Iterable[Document], *, progress: Any = False) -> TextTagger:
@@ -195,19 +199,27 @@ class TextTagger:
         return name in self._row_of
 
     def predict(
-        self, texts: Sequence[Any], k: int = 5, threshold: str | float | None = None, *, n_jobs: int | None = -1
+        self,
+        texts: Sequence[Any],
+        k: int = 5,
+        threshold: str | float | None = None,
+        *,
+        fields: Fields | None = None,
+        n_jobs: int | None = -1,
     ) -> list[list[Tag]]:
         """Return the labels of each text, best first.
 
         Parameters
         ----------
-        texts : sequence of str
+        texts : sequence of str, or a data frame
             The texts; with an encoder of vectors, the vectors.
         k : int, default 5
             At most so many labels for each text.
         threshold : float or str, optional
             Only labels of this score and above. "f1" and "precision=0.8" stand for the score that gave the best F1, or
             that precision, on held-out texts; they need a calibrated model.
+        fields : Fields, optional
+            Says which column of a frame has the texts: "text" unless given.
         n_jobs : int, default -1
             Cores to use; -1: all.
 
@@ -221,6 +233,7 @@ class TextTagger:
         ParameterError
             `k` or `threshold` cannot be used.
         """
+        texts = read_texts(texts, fields)
         return tag_texts(self.stored, self.calibration, texts, k, threshold, n_jobs=n_jobs)
 
     def explain(self, text: Any, k: int = 5, voters: int = 5, words: int = 10) -> list[Reason]:
@@ -252,14 +265,21 @@ class TextTagger:
         """
         return explain_text(self.stored, self.calibration, text, k, voters, words)
 
-    def add(self, texts: Iterable[Any], labels: Iterable[Sequence[str]], ids: Iterable[str] | None = None) -> list[str]:
+    def add(
+        self,
+        texts: Iterable[Any],
+        labels: Iterable[Sequence[str]] | None = None,
+        ids: Iterable[str] | None = None,
+        *,
+        fields: Fields | None = None,
+    ) -> list[str]:
         """Add documents without training again. They vote at once, and their labels may be new.
 
         The tagger in memory changes; `save` keeps it. `LiveTagger` changes a folder.
 
         Parameters
         ----------
-        texts, labels, ids
+        texts, labels, ids, fields
             As in `fit`. A document without an id gets one that no other document has.
 
         Returns
@@ -274,7 +294,7 @@ class TextTagger:
         ModelError
             The model is of a kind that takes no documents after training.
         """
-        return self.add_documents(list(make_documents(self.stored.features, texts, labels, ids)))
+        return self.add_documents(list(make_documents(self.stored.features, texts, labels, ids, fields)))
 
     def add_documents(self, documents: Sequence[Document]) -> list[str]:
         """Add documents without training again, and return their ids."""

@@ -5,45 +5,48 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from neartag.data.documents.document import LABEL_FIELDS, Fields
+from neartag.data.documents.fields import LABEL_FIELDS, Fields
 from neartag.data.files import line_error
+
+_NAME_IT = "name the right ones by --text-field, --label-field, --id-field (in Python Fields(text=…, labels=…, id=…))"
 
 
 @dataclass(frozen=True)
 class Columns:
     """The column numbers of a document's parts in the rows of a table."""
 
-    text: int
+    text: list[int]
     labels: list[int]
     id: int | None
     vector: int | None
 
 
-def find_columns(path: Path, header: list[str], fields: Fields, labelled: bool) -> Columns:
+def find_columns(path: Path | str, header: list[str], fields: Fields, labelled: bool) -> Columns:
     """Return where a table has the parts of a document; DataError if a part that it must have is missing."""
     labels = fields.select_label_fields(header)
-    wanted = _wanted_columns(fields, labelled)
+    wanted = wanted_columns(fields, labelled)
     missing = [repr(name) for name in wanted if name not in header]
     if labelled and not labels and fields.labels is None:
         missing.append(" or ".join(map(repr, LABEL_FIELDS)))
     if missing:
         there = ", ".join(map(repr, header)) or "none"
-        raise line_error(path, 1, f"there is no column {', '.join(missing)}", f"the columns there are: {there}")
+        remedy = f"the columns there are: {there}; {_NAME_IT}"
+        raise line_error(path, 1, f"there is no column {', '.join(missing)}", remedy)
     used = {*wanted, *labels, fields.id}
     repeated = [repr(name) for name in dict.fromkeys(header) if name in used and header.count(name) > 1]
     if repeated:
         raise line_error(path, 1, f"there is more than one column {', '.join(repeated)}", "give each a name of its own")
     return Columns(
-        text=header.index(fields.text),
+        text=[header.index(name) for name in fields.text_fields],
         labels=[header.index(name) for name in labels],
         id=header.index(fields.id) if fields.id in header else None,
         vector=None if fields.vector is None else header.index(fields.vector),
     )
 
 
-def _wanted_columns(fields: Fields, labelled: bool) -> list[str]:
+def wanted_columns(fields: Fields, labelled: bool) -> list[str]:
     """Return the columns that a table must have."""
-    wanted = [fields.text]
+    wanted = [*fields.text_fields]
     if fields.vector is not None:
         wanted.append(fields.vector)
     if fields.id is not None and fields.id != Fields.id:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from neartag.data.documents.document import Fields
+from neartag.data.documents.encodings import UTF8
+from neartag.data.documents.fields import Fields
 from neartag.data.documents.parse import DocumentError, DocumentsOrErrors, RawDocument, decode_line, parse_document
 from neartag.data.files import read_lines
 
@@ -16,11 +17,11 @@ def read_fasttext(path: Path, fields: Fields, labelled: bool) -> DocumentsOrErro
     """Yield the documents of a file with one text per line; empty lines are skipped."""
     for number, line in read_lines(path):
         if line.strip():
-            yield parse_document(path, number, _parse_line, line, number)
+            yield parse_document(path, number, _parse_line, line, number, fields.encoding or UTF8)
 
 
-def _parse_line(line: bytes, number: int) -> RawDocument:
-    text = decode_line(line, number).lstrip(" \t\v\f")
+def _parse_line(line: bytes, number: int, encoding: str) -> RawDocument:
+    text = decode_line(line, number, encoding).lstrip(" \t\v\f")
     labels, start = [], 0
     while match := _LABEL.match(text, start):
         if not match[1]:

@@ -1,4 +1,7 @@
-"""Documents from a folder: one file NAME.txt per text, and beside it its labels, one per line."""
+"""Documents from a folder: one file NAME.txt per text, and beside it its labels, one per line.
+
+Or the folder has subfolders, each named after a label, with the texts of this label (`class_folders`).
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import os
 from pathlib import Path
 
 from neartag.core.errors import DataError
-from neartag.data.documents.document import Fields
+from neartag.data.documents.class_folders import find_class_folders, read_class_folders, read_text
+from neartag.data.documents.encodings import UTF8
+from neartag.data.documents.fields import Fields
 from neartag.data.documents.parse import DocumentError, DocumentsOrErrors, RawDocument, decode_line, parse_document
-from neartag.data.files import line_error, read_bytes, read_lines, split_ending
+from neartag.data.files import line_error, read_lines, split_ending
 
 _LABEL_ENDINGS = (".tags", ".labels", ".tsv", ".key")  # the first one that is there is read
 
@@ -16,10 +21,15 @@ _LABEL_ENDINGS = (".tags", ".labels", ".tsv", ".key")  # the first one that is t
 def read_folder(folder: Path, fields: Fields, labelled: bool) -> DocumentsOrErrors:
     """Yield the documents of a folder, in the order of the file names."""
     texts, labels = find_text_files(folder)
+    if not texts and find_class_folders(folder):
+        yield from read_class_folders(folder, fields)
+        return
     if not texts:
         raise DataError(f"{folder}: has no text, that is no file NAME.txt")
     for name in sorted(texts):
-        yield parse_document(texts[name], 1, _read_text, name, texts[name], labels.get(name), labelled)
+        yield parse_document(
+            texts[name], 1, _read_text, name, texts[name], labels.get(name), labelled, fields.encoding or UTF8
+        )
 
 
 def find_text_files(folder: Path) -> tuple[dict[str, Path], dict[str, Path]]:
@@ -45,26 +55,20 @@ def _rank(file: Path) -> int:
     return _LABEL_ENDINGS.index(split_ending(file)[1])
 
 
-def _read_text(name: str, text_file: Path, label_file: Path | None, labelled: bool) -> RawDocument:
+def _read_text(name: str, text_file: Path, label_file: Path | None, labelled: bool, encoding: str) -> RawDocument:
     if label_file is None and labelled:
         choices = ", ".join(name + ending for ending in _LABEL_ENDINGS)
         raise DocumentError("there are no labels beside it", f"write them, one label per line, into one of {choices}")
-    content = read_bytes(text_file)
-    try:
-        text = decode_line(content, 1)
-    except DocumentError as error:
-        cause = error.__cause__
-        place = cause.start if isinstance(cause, UnicodeDecodeError) else content.index(b"\0")
-        raise line_error(text_file, content.count(b"\n", 0, place) + 1, *error.args) from error
-    return RawDocument(text, [] if label_file is None else _read_labels(label_file), name)
+    text = read_text(text_file, encoding)
+    return RawDocument(text, [] if label_file is None else _read_labels(label_file, encoding), name)
 
 
-def _read_labels(file: Path) -> list[str]:
+def _read_labels(file: Path, encoding: str) -> list[str]:
     """Return the labels in a file, one per line; in a .tsv a label follows a URI in angle brackets and a tab."""
     labels = []
     for number, line in read_lines(file):
         try:
-            label = decode_line(line, number).strip()
+            label = decode_line(line, number, encoding).strip()
         except DocumentError as error:
             raise line_error(file, number, *error.args) from error
         if split_ending(file)[1] == ".tsv" and label.startswith("<"):

@@ -1,14 +1,21 @@
-"""Documents from JSON lines: one JSON object per line, `{"text": "…", "labels": ["name", …]}`."""
+"""Documents from JSON lines: one JSON object per line, `{"text": "…", "labels": ["name", …]}`.
+
+Labels may also be one name, or numbers, which become names; a name may hold several labels, as a cell of a table does.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neartag.data.documents.document import Fields
+from neartag.core.errors import DataError
+from neartag.data.documents.cells import join_texts, name_of, parse_labels
+from neartag.data.documents.fields import Fields
+from neartag.data.documents.layout import settle_cells, settle_unlabelled
 from neartag.data.documents.parse import (
     DocumentError,
     DocumentsOrErrors,
@@ -18,6 +25,27 @@ from neartag.data.documents.parse import (
 )
 from neartag.data.files import read_lines
 from neartag.data.json_objects import describe_field, json_type, parse_object
+
+_SAMPLE_BYTES = 2**19
+
+
+def settle_json_lines(path: Path, fields: Fields, labelled: bool) -> Fields:
+    """Return the fields with nothing left open, by the first lines of a file."""
+    if not labelled:
+        return settle_unlabelled(fields)
+    cells: dict[str, list[Any]] = {}
+    n_bytes = 0
+    for number, line in read_lines(path):
+        n_bytes += len(line)
+        try:
+            record = parse_object(path, number, line) if line.strip() else {}
+        except DataError:
+            record = {}  # told when it is read
+        for name in fields.select_label_fields(record):
+            cells.setdefault(name, []).append(record[name])
+        if n_bytes > _SAMPLE_BYTES:
+            break
+    return replace(settle_cells(path, list(cells.values()), fields), label_per_row=bool(fields.label_per_row))
 
 
 def read_json_lines(path: Path, fields: Fields, labelled: bool) -> DocumentsOrErrors:
@@ -29,30 +57,44 @@ def read_json_lines(path: Path, fields: Fields, labelled: bool) -> DocumentsOrEr
 
 def _parse_line(path: Path, number: int, line: bytes, fields: Fields, labelled: bool) -> RawDocument:
     record = parse_object(path, number, line)
-    text = record.get(fields.text)
-    if not isinstance(text, str):
-        problem = describe_field(record, fields.text)
-        raise DocumentError(problem, f"give each line its text as a string under {fields.text!r}")
+    text = _parse_text(record, fields)
     label_fields = fields.select_label_fields(record)
     if labelled and not label_fields:
         problem = f"there is no {' or '.join(map(repr, fields.label_fields))}"
         raise DocumentError(problem, "give each line its labels, an empty list if it has none")
-    labels = list(chain.from_iterable(_parse_labels(record, field, labelled) for field in label_fields))
+    labels = list(chain.from_iterable(_parse_labels(record, field, fields, labelled) for field in label_fields))
     identity = None if fields.id is None else record.get(fields.id)
     vector = None if fields.vector is None else _parse_vector(record, fields.vector)
     return RawDocument(text, labels, identity, vector)
 
 
-def _parse_labels(record: dict[str, Any], field: str, labelled: bool) -> list[str]:
-    names = record[field]
-    if names is None and not labelled:
+def _parse_text(record: dict[str, Any], fields: Fields) -> str:
+    """Return the text of an object; of several fields, some may be missing."""
+    texts = [value for name in fields.text_fields if isinstance(value := record.get(name), str)]
+    for name in fields.text_fields:
+        value = record.get(name)
+        if not isinstance(value, str) and (value is not None or not texts):
+            problem = describe_field(record, name)
+            raise DocumentError(problem, f"give each line its text as a string under {name!r}, or another --text-field")
+    return join_texts(texts)
+
+
+def _parse_labels(record: dict[str, Any], field: str, fields: Fields, labelled: bool) -> list[str]:
+    value = record[field]
+    if value is None and not labelled:
         return []
-    if not isinstance(names, list):
-        raise DocumentError(describe_field(record, field), "labels must be a list of strings")
-    for name in names:
-        if not isinstance(name, str):
-            raise DocumentError(f"a label in {field!r} is a JSON {json_type(name)}", "labels must be strings")
-    return names
+    if fields.indicators:
+        return parse_labels(value, field, fields)
+    if isinstance(value, list):
+        for name in value:
+            if isinstance(name, bool) or not isinstance(name, str | int | float):
+                raise DocumentError(
+                    f"a label in {field!r} is a JSON {json_type(name)}", "labels must be names or numbers"
+                )
+        return [name_of(name) for name in value]
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise DocumentError(describe_field(record, field), "labels must be a list of names, or one name")
+    return parse_labels(value, field, fields)
 
 
 def _parse_vector(record: dict[str, Any], field: str) -> np.ndarray:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from neartag.core.errors import DataError
 from neartag.core.extras import install_hint
+from neartag.data.documents.cells import join_texts, parse_labels
 from neartag.data.documents.columns import Columns, find_columns
-from neartag.data.documents.document import Fields
+from neartag.data.documents.fields import Fields
+from neartag.data.documents.layout import settle_layout, settle_unlabelled
 from neartag.data.documents.parse import (
     DocumentError,
     DocumentsOrErrors,
@@ -22,6 +26,7 @@ from neartag.data.files import line_error, open_to_read
 
 _BATCH_ROWS = 256  # decoded at a time: few, because texts may be long
 _BUFFER_BYTES = 2**20  # read at a time from each column, however large the file's row groups are
+_SAMPLE_ROWS = 1024
 _TEXT_TYPES = ("string", "large_string", "string_view")
 _NULL_TYPE = "null"  # of a column without any value
 
@@ -29,14 +34,49 @@ _NULL_TYPE = "null"  # of a column without any value
 class _Batch(NamedTuple):
     """The columns of some rows."""
 
-    text: Any
+    text: list[Any]
     labels: list[Any]
+    label_names: list[str]
     id: Any | None
     vector: Any | None
 
 
 def read_parquet(path: Path, fields: Fields, labelled: bool) -> DocumentsOrErrors:
     """Yield the documents of a Parquet file; their places are row numbers, from 1."""
+    with _open_table(path) as table:
+        columns = find_columns(path, table.schema_arrow.names, fields, labelled)
+        _check_types(path, table.schema_arrow, fields, labelled)
+        number = 0
+        for batch, rows in _read_batches(table, columns):
+            for row in range(rows):
+                number += 1
+                yield parse_document(path, number, _parse_row, row, batch, fields, labelled)
+
+
+def settle_parquet(path: Path, fields: Fields, labelled: bool) -> Fields:
+    """Return the fields with nothing left open; only where labels are no lists, the first rows are looked at."""
+    if not labelled:
+        return settle_unlabelled(fields)
+    with _open_table(path) as table:
+        schema = table.schema_arrow
+        names = fields.select_label_fields(schema.names)
+        if names and all(
+            _item_type(schema.field(name).type) is not None for name in names if schema.names.count(name) == 1
+        ):
+            return replace(settle_unlabelled(fields), label_per_row=bool(fields.label_per_row))
+        flat = [name for name in schema.names if schema.names.count(name) == 1 and _is_flat(schema.field(name).type)]
+        rows: list[list[Any]] = []
+        for batch in table.iter_batches(_SAMPLE_ROWS, columns=flat, use_threads=False):
+            try:
+                rows = [[row.get(name) for name in schema.names] for row in batch.to_pylist()]
+            except UnicodeDecodeError:
+                rows = []  # told when it is read
+            break
+        return settle_layout(path, schema.names, rows, fields, labelled)
+
+
+@contextmanager
+def _open_table(path: Path) -> Iterator[Any]:
     try:
         import pyarrow
         from pyarrow.parquet import ParquetFile
@@ -45,14 +85,7 @@ def read_parquet(path: Path, fields: Fields, labelled: bool) -> DocumentsOrError
     with open_to_read(path) as stream:
         try:
             # Without pre_buffer=False pyarrow would fetch all of the columns before the first row.
-            table = ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER_BYTES)
-            columns = find_columns(path, table.schema_arrow.names, fields, labelled)
-            _check_types(path, table.schema_arrow, fields, labelled)
-            number = 0
-            for batch, rows in _read_batches(table, columns):
-                for row in range(rows):
-                    number += 1
-                    yield parse_document(path, number, _parse_row, row, batch, fields, labelled)
+            yield ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER_BYTES)
         except (pyarrow.ArrowException, OSError) as error:
             raise DataError(f"{path}: is damaged or no Parquet file ({error})") from error
 
@@ -60,42 +93,48 @@ def read_parquet(path: Path, fields: Fields, labelled: bool) -> DocumentsOrError
 def _read_batches(table: Any, columns: Columns) -> Iterator[tuple[_Batch, int]]:
     """Yield the columns that are used of a few rows at a time, and the number of these rows."""
     header = table.schema_arrow.names
-    used = [columns.text, *columns.labels, *(column for column in (columns.id, columns.vector) if column is not None)]
+    used = [*columns.text, *columns.labels, *(column for column in (columns.id, columns.vector) if column is not None)]
     for batch in table.iter_batches(_BATCH_ROWS, columns=[header[column] for column in used], use_threads=False):
 
         def column_of(number: int | None, batch: Any = batch) -> Any:
             return None if number is None else batch.column(header[number])
 
         labels = [column_of(column) for column in columns.labels]
-        yield _Batch(column_of(columns.text), labels, column_of(columns.id), column_of(columns.vector)), batch.num_rows
+        texts, names = [column_of(column) for column in columns.text], [header[column] for column in columns.labels]
+        yield _Batch(texts, labels, names, column_of(columns.id), column_of(columns.vector)), batch.num_rows
 
 
 def _parse_row(row: int, batch: _Batch, fields: Fields, labelled: bool) -> RawDocument:
     try:
-        text = batch.text[row].as_py()
+        texts = [column[row].as_py() for column in batch.text]
         labels = list(
-            chain.from_iterable(_parse_labels(column[row].as_py(), fields, labelled) for column in batch.labels)
+            chain.from_iterable(
+                _parse_labels(column[row].as_py(), name, fields, labelled)
+                for name, column in zip(batch.label_names, batch.labels, strict=True)
+            )
         )
         identity = None if batch.id is None else batch.id[row].as_py()
     except UnicodeDecodeError as error:
         raise DocumentError(f"not UTF-8 ({error.reason})", "write the file with strings in UTF-8") from error
-    if text is None:
+    if all(text is None for text in texts):
         raise DocumentError("the text is null", "give each row its text, an empty string if it has none")
     vector = None
     if batch.vector is not None:
         if not batch.vector[row].is_valid:
             raise DocumentError("the vector is null", "give each row its vector")
         vector = parse_vector(batch.vector[row].values.to_numpy(zero_copy_only=False))
-    return RawDocument(text, labels, identity, vector)
+    return RawDocument(join_texts(texts), labels, identity, vector)
 
 
-def _parse_labels(value: Any, fields: Fields, labelled: bool) -> list[str]:
+def _parse_labels(value: Any, name: str, fields: Fields, labelled: bool) -> list[str]:
+    if fields.indicators:
+        return parse_labels(value, name, fields)
     if value is None:
         if labelled:
             raise DocumentError("the labels are null", "give each row its labels, an empty list if it has none")
         return []
     if isinstance(value, str):
-        return fields.split(value)
+        return parse_labels(value, name, fields)
     if None in value:
         raise DocumentError("a label is null", "labels must be strings")
     return value
@@ -110,10 +149,14 @@ def _check_types(path: Path, schema: Any, fields: Fields, labelled: bool) -> Non
             held = schema.field(name).type
             raise line_error(path, 1, f"the column {name!r} holds {held}", f"it must hold {wanted}")
 
-    check(fields.text, _is_text(schema.field(fields.text).type), "strings")
+    for name in fields.text_fields:
+        check(name, _is_text(schema.field(name).type), "strings")
     for name in fields.select_label_fields(schema.names):
         kind = schema.field(name).type
         item = _item_type(kind)
+        if fields.indicators:
+            check(name, _is_flat(kind), "0 and 1")
+            continue
         fits = _is_text(kind) or _is_text(item) or str(item) == _NULL_TYPE
         check(name, fits or (str(kind) == _NULL_TYPE and not labelled), "strings or lists of strings")
     if fields.id is not None and fields.id in schema.names:
@@ -132,6 +175,13 @@ def _item_type(kind: Any) -> Any:
 
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return kind.value_type if is_list else None
+
+
+def _is_flat(kind: Any) -> bool:
+    """Return whether a column holds texts, numbers or booleans."""
+    from pyarrow import types
+
+    return _is_text(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_floating(kind)
 
 
 def _is_text(kind: Any) -> bool:

@@ -17,6 +17,7 @@ from neartag.data.files import line_error
 DocumentsOrErrors = Iterator[Document | DataError]
 
 _UTF8_REMEDY = "save the file as UTF-8"
+_OR_ENCODING = ", or give its encoding by --encoding, such as cp1252"
 
 
 class DocumentError(Exception):
@@ -32,7 +33,9 @@ class RawDocument(NamedTuple):
     vector: np.ndarray | None = None
 
 
-def parse_document(path: Path, number: int, parse: Callable[..., RawDocument], *arguments: Any) -> Document | DataError:
+def parse_document(
+    path: Path | str, number: int, parse: Callable[..., RawDocument], *arguments: Any
+) -> Document | DataError:
     """Return the document that `parse` makes of a line, or the error that says what is wrong there."""
     try:
         raw = parse(*arguments)
@@ -47,14 +50,15 @@ def parse_document(path: Path, number: int, parse: Callable[..., RawDocument], *
         return error
 
 
-def decode_line(line: bytes, number: int) -> str:
+def decode_line(line: bytes, number: int, encoding: str = "utf-8") -> str:
     """Return the text of a line, of the first one without a byte order mark."""
     if b"\0" in line:
         raise DocumentError("there is a NUL byte", "it may be UTF-16 or no text at all: " + _UTF8_REMEDY)
     try:
-        return (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).decode()
+        return (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).decode(encoding)
     except UnicodeDecodeError as error:
-        raise DocumentError(f"not UTF-8 ({error.reason})", _UTF8_REMEDY) from error
+        name = "UTF-8" if encoding == "utf-8" else encoding
+        raise DocumentError(f"not {name} ({error.reason})", _UTF8_REMEDY + _OR_ENCODING) from error
 
 
 def parse_vector(numbers: Any) -> np.ndarray:

@@ -7,13 +7,18 @@ from itertools import islice
 from pathlib import Path
 
 from neartag.core.errors import DataError, ParameterError
-from neartag.data.documents.document import BadLines, Document, Fields
+from neartag.data.documents.class_folders import find_class_folders
+from neartag.data.documents.document import BadLines, Document
+from neartag.data.documents.excel import read_excel, settle_excel
 from neartag.data.documents.fasttext import read_fasttext
+from neartag.data.documents.fields import Fields
 from neartag.data.documents.folder import find_text_files, read_folder
-from neartag.data.documents.jsonlines import read_json_lines
-from neartag.data.documents.parquet import read_parquet
+from neartag.data.documents.grouping import group_rows
+from neartag.data.documents.jsonlines import read_json_lines, settle_json_lines
+from neartag.data.documents.layout import settle_unlabelled
+from neartag.data.documents.parquet import read_parquet, settle_parquet
 from neartag.data.documents.parse import DocumentsOrErrors
-from neartag.data.documents.tables import read_csv, read_tsv
+from neartag.data.documents.tables import read_csv, settle_csv, settle_tsv
 from neartag.data.files import COMPRESSIONS, read_lines, split_ending
 from neartag.data.json_objects import parse_object
 
@@ -22,21 +27,38 @@ Reader = Callable[[Path, Fields, bool], DocumentsOrErrors]
 KINDS: dict[str, Reader] = {
     "jsonl": read_json_lines,
     "csv": read_csv,
-    "tsv": read_tsv,
+    "tsv": read_csv,
+    "excel": read_excel,
     "parquet": read_parquet,
     "fasttext": read_fasttext,
     "folder": read_folder,
+}
+_SETTLERS: dict[str, Callable[[Path, Fields, bool], Fields]] = {  # of the kinds that leave something to find
+    "jsonl": settle_json_lines,
+    "csv": settle_csv,
+    "tsv": settle_tsv,
+    "excel": settle_excel,
+    "parquet": settle_parquet,
+}
+_ONLY_FOR = {  # settings of Fields that only some kinds have
+    "vector": ("jsonl", "csv", "tsv", "excel", "parquet"),
+    "delimiter": ("csv", "tsv"),
+    "quoting": ("csv", "tsv"),
+    "encoding": ("csv", "tsv", "fasttext", "folder"),
+    "sheet": ("excel",),
 }
 ENDINGS = {  # of files, with their kinds
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".csv": "csv",
     ".tsv": "tsv",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
     ".parquet": "parquet",
     ".ft": "fasttext",
     ".fasttext": "fasttext",
 }
-_WITHOUT_VECTORS = ("fasttext", "folder")
+_UNCOMPRESSED = (".parquet", ".xlsx", ".xlsm")  # they are compressed inside
 _DEFAULT_FIELDS = Fields()
 _PROBED_LINES = 100  # among them a .jsonl file must show what it holds
 
@@ -87,13 +109,39 @@ def documents(
     [('a game of chess', ['game', 'board'])]
     """
     path = Path(path)
-    if kind is None:
-        kind = _find_kind(path)
-    elif kind not in KINDS:
-        raise ParameterError(f"kind={kind!r}: must be one of {', '.join(map(repr, KINDS))}")
-    if fields.vector is not None and kind in _WITHOUT_VECTORS:
-        raise ParameterError(f"vector={fields.vector!r}: {path} has no vectors, for its format ({kind}) has none")
-    return _raise_or_skip_errors(KINDS[kind](path, fields, labelled), bad)
+    kind = _check_kind(path, fields, kind)
+    return _raise_or_skip_errors(_read(path, fields, labelled, kind), bad)
+
+
+def resolve_fields(
+    path: Path | str, fields: Fields = _DEFAULT_FIELDS, *, labelled: bool = True, kind: str | None = None
+) -> Fields:
+    """Return the fields with nothing left open: what is None in them is found on the beginning of the file.
+
+    `documents` does this by itself; it is for those who want to know what was found. The parameters are its own.
+
+    Raises
+    ------
+    ParameterError
+        If the format is not known, or has no such setting.
+    DataError
+        If the file cannot be read, or can be understood in several ways: the error names the setting that decides.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from neartag.data.documents import resolve_fields
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "docs.csv")
+    ...     _ = path.write_text("text;labels\\nchess;game|board\\ngo;board|old\\n")
+    ...     found = resolve_fields(path)
+    >>> found.delimiter, found.separator
+    (';', '|')
+    """
+    path = Path(path)
+    kind = _check_kind(path, fields, kind)
+    return _SETTLERS[kind](path, fields, labelled) if kind in _SETTLERS else settle_unlabelled(fields)
 
 
 def holds_documents(path: Path | str, fields: Fields = _DEFAULT_FIELDS) -> bool:
@@ -101,7 +149,7 @@ def holds_documents(path: Path | str, fields: Fields = _DEFAULT_FIELDS) -> bool:
 
     The ending of a file decides, except for .jsonl: there the first object decides, because rows of features may be
     written so too. A folder has texts if one of them has labels beside it, or if it has only files NAME.txt and the
-    first of them does not look like feature rows.
+    first of them does not look like feature rows; or if it has nothing but subfolders, of which one holds texts.
 
     Parameters
     ----------
@@ -125,29 +173,52 @@ def holds_documents(path: Path | str, fields: Fields = _DEFAULT_FIELDS) -> bool:
     """
     path = Path(path)
     if path.is_dir():
-        return _is_folder_of_texts(path)
+        return _is_folder_of_texts(path) or bool(find_class_folders(path))
     if not path.is_file():
         return False
     _, ending, compression = split_ending(path)
     if ending != ".jsonl":
-        return ending in ENDINGS and not (compression and ending == ".parquet")
+        return ending in ENDINGS and not (compression and ending in _UNCOMPRESSED)
     for number, line in islice(read_lines(path), _PROBED_LINES):
         try:
             record = parse_object(path, number, line)
         except DataError:
             continue
-        return fields.text in record and "features" not in record
+        return any(name in record for name in fields.text_fields) and "features" not in record
     return False
+
+
+def _check_kind(path: Path, fields: Fields, kind: str | None) -> str:
+    """Return the kind of a file; ParameterError where it is not known, or has no such setting."""
+    if kind is None:
+        kind = _find_kind(path)
+    elif kind not in KINDS:
+        raise ParameterError(f"kind={kind!r}: must be one of {', '.join(map(repr, KINDS))}")
+    for name, kinds in _ONLY_FOR.items():
+        value = getattr(fields, name)
+        if value is not None and kind not in kinds:
+            raise ParameterError(f"{name}={value!r}: {path} has none, for its format ({kind}) has none")
+    return kind
+
+
+def _read(path: Path, fields: Fields, labelled: bool, kind: str) -> DocumentsOrErrors:
+    """Yield the documents of a file of a kind; what its fields leave open is settled first."""
+    settled = resolve_fields(path, fields, labelled=labelled, kind=kind)
+
+    def read() -> DocumentsOrErrors:
+        return KINDS[kind](path, settled, labelled)
+
+    yield from group_rows(read) if settled.label_per_row else read()
 
 
 def _find_kind(path: Path) -> str:
     if path.is_dir():
         return "folder"
     _, ending, compression = split_ending(path)
-    if ending not in ENDINGS or (compression and ending == ".parquet"):
+    if ending not in ENDINGS or (compression and ending in _UNCOMPRESSED):
         raise ParameterError(
             f"{path}: its ending does not say how its texts are written; known are {', '.join(ENDINGS)}, "
-            f"and {', '.join(COMPRESSIONS)} after any of them but .parquet; or say what kind it is"
+            f"and {', '.join(COMPRESSIONS)} after any of them but .xlsx and .parquet; or say what kind it is"
         )
     return ENDINGS[ending]
 

@@ -1,64 +1,36 @@
-"""Documents from tables with a header: CSV with commas between cells, TSV with tabs, quoted in the same way."""
+"""Documents from tables with a header: CSV and TSV, whatever stands between cells and around them."""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 from neartag.core.errors import DataError
+from neartag.data.documents.cells import parse_cells
 from neartag.data.documents.columns import Columns, find_columns
-from neartag.data.documents.document import Fields
-from neartag.data.documents.parse import (
-    DocumentError,
-    DocumentsOrErrors,
-    RawDocument,
-    decode_line,
-    parse_document,
-    parse_vector,
-)
+from neartag.data.documents.dialect import FORMATS, MAX_CELL_CHARACTERS, allow_large_cells, delimiter_hint, find_dialect
+from neartag.data.documents.encodings import UTF8, find_encoding, is_by_lines
+from neartag.data.documents.fields import Fields
+from neartag.data.documents.layout import settle_layout, settle_unlabelled
+from neartag.data.documents.parse import DocumentError, DocumentsOrErrors, RawDocument, decode_line, parse_document
 from neartag.data.files import line_error, open_to_read
 
-# A quote that is never closed would take the rest of the file into one cell, and csv needs 4 bytes per character.
-MAX_CELL_CHARACTERS = 2**25
-_REMEDY = "a cell in quotes ends with a quote, and a quote inside it is doubled"
+SAMPLE_BYTES = 2**20  # of the file, on which everything left open is settled
+_REMEDY = (
+    "a cell in quotes ends with a quote, and a quote inside it is doubled; --delimiter and --quoting say otherwise"
+)
+_SAVED_AS = "save the file as UTF-8, or give its encoding by --encoding"
 
 
 def read_csv(path: Path, fields: Fields, labelled: bool, *, max_cell: int = MAX_CELL_CHARACTERS) -> DocumentsOrErrors:
-    """Yield the documents of a table with a header and commas between its cells."""
-    return _read_table(path, fields, labelled, ",", max_cell)
-
-
-def read_tsv(path: Path, fields: Fields, labelled: bool, *, max_cell: int = MAX_CELL_CHARACTERS) -> DocumentsOrErrors:
-    """Yield the documents of a table with a header and tabs between its cells, quoted as in CSV."""
-    return _read_table(path, fields, labelled, "\t", max_cell)
-
-
-class _TableLines:
-    """The lines of a table as csv's reader wants them; keeps the first error in those that it took."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self.stream = stream
-        self.error: tuple[int, DocumentError] | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        for number, line in enumerate(self.stream, start=1):
-            try:
-                text = decode_line(line, number)
-            except DocumentError as error:
-                # The parser must see the line all the same, to find where the row ends.
-                self.error = self.error or (number, error)
-                text = line.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-            yield text
-
-
-def _read_table(path: Path, fields: Fields, labelled: bool, delimiter: str, max_cell: int) -> DocumentsOrErrors:
-    # csv has one limit for all its readers in a process, so it is never made smaller.
-    csv.field_size_limit(max(csv.field_size_limit(), max_cell))
+    """Yield the documents of a table with a header; `settle_csv` says how fields are settled first."""
+    allow_large_cells(max_cell)
     with open_to_read(path) as stream:
-        rows = _read_rows(path, stream, delimiter)
+        rows = _read_rows(path, stream, fields)
         _, header = next(rows, (1, None))
         if header is None:
             raise line_error(path, 1, "the file is empty", "begin it with a line of the columns' names")
@@ -70,13 +42,71 @@ def _read_table(path: Path, fields: Fields, labelled: bool, delimiter: str, max_
             if isinstance(row, DataError):
                 yield row
             else:
-                yield parse_document(path, number, _parse_row, row, columns, len(header), fields)
+                yield parse_document(path, number, _parse_row, row, columns, header, fields)
 
 
-def _read_rows(path: Path, stream: IO[bytes], delimiter: str) -> Iterator[tuple[int, list[str] | DataError]]:
+def settle_csv(path: Path, fields: Fields, labelled: bool) -> Fields:
+    """Return the fields with nothing left open, by the beginning of a file whose usual delimiter is a comma."""
+    return _settle(path, fields, labelled, ",")
+
+
+def settle_tsv(path: Path, fields: Fields, labelled: bool) -> Fields:
+    """Return the fields with nothing left open, by the beginning of a file whose usual delimiter is a tab."""
+    return _settle(path, fields, labelled, "\t")
+
+
+def _settle(path: Path, fields: Fields, labelled: bool, usual: str) -> Fields:
+    with open_to_read(path) as stream:
+        sample = stream.read(SAMPLE_BYTES)
+    is_cut = len(sample) == SAMPLE_BYTES
+    encoding = fields.encoding or find_encoding(sample[: sample.rfind(b"\n") + 1] if is_cut else sample)
+    fields = replace(fields, encoding=encoding)
+    text = sample.decode(encoding, errors="replace").removeprefix("\ufeff").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    fields, parsed = find_dialect(path, text, is_cut, fields, labelled, usual)
+    if not parsed.rows or any("\N{REPLACEMENT CHARACTER}" in name for name in parsed.rows[0]):
+        return settle_unlabelled(fields)  # reading it tells what is wrong
+    header = [name.strip() for name in parsed.rows[0]]
+    rows = [row for row in parsed.rows[1:] if len(row) == len(header)]
+    return settle_layout(path, header, rows, fields, labelled)
+
+
+class _TableLines:
+    """The lines of a table as csv's reader wants them; keeps the first error in those that it took."""
+
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
+        self.stream, self.encoding = stream, encoding
+        self.n_skipped = 0
+        self.error: tuple[int, DocumentError] | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line in enumerate(self._read(), start=1):
+            if number == 1 and delimiter_hint(line) is not None:
+                self.n_skipped = 1
+            else:
+                yield line
+
+    def _read(self) -> Iterator[str]:
+        if not is_by_lines(self.encoding):
+            try:
+                yield from io.TextIOWrapper(self.stream, self.encoding, newline="\n")
+            except UnicodeError as error:
+                raise DataError(f"cannot be read as {self.encoding} ({error}); {_SAVED_AS}") from error
+            return
+        for number, line in enumerate(self.stream, start=1):
+            try:
+                text = decode_line(line, number, self.encoding)
+            except DocumentError as error:
+                # The parser must see the line all the same, to find where the row ends.
+                self.error = self.error or (number, error)
+                text = line.decode(self.encoding, errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+            yield text
+
+
+def _read_rows(path: Path, stream: IO[bytes], fields: Fields) -> Iterator[tuple[int, list[str] | DataError]]:
     """Yield the first line number of each row, and its cells or its error; empty lines are no rows."""
-    lines = _TableLines(stream)
-    parser = csv.reader(lines, delimiter=delimiter, strict=True)
+    lines = _TableLines(stream, fields.encoding or UTF8)
+    how = FORMATS[fields.quoting or "double"]
+    parser = csv.reader(lines, delimiter=fields.delimiter or ",", strict=True, **how)
     while True:
         number = parser.line_num + 1
         lines.error = None
@@ -84,21 +114,18 @@ def _read_rows(path: Path, stream: IO[bytes], delimiter: str) -> Iterator[tuple[
         try:
             row = next(parser, None)
         except csv.Error as error:
-            row = line_error(path, number, f"cannot be read as a row of cells ({error})", _REMEDY)
+            row = line_error(path, number + lines.n_skipped, f"cannot be read as a row of cells ({error})", _REMEDY)
+        except DataError as error:
+            raise line_error(path, number + lines.n_skipped, *str(error).split("; ", 1)) from error
         if lines.error is not None:
             row = line_error(path, lines.error[0], *lines.error[1].args)
         if row is None:
             return
         if row != []:
-            yield number, row
+            yield number + lines.n_skipped, row
 
 
-def _parse_row(row: list[str], columns: Columns, width: int, fields: Fields) -> RawDocument:
-    if len(row) != width:
-        raise DocumentError(f"there are {len(row)} cells, but {width} in the header", _REMEDY)
-    labels = list(chain.from_iterable(fields.split(row[column]) for column in columns.labels))
-    identity = None if columns.id is None else row[columns.id] or None
-    vector = None
-    if columns.vector is not None:
-        vector = parse_vector(row[columns.vector].strip().strip("[]()").replace(",", " ").split())
-    return RawDocument(row[columns.text], labels, identity, vector)
+def _parse_row(row: list[str], columns: Columns, header: list[str], fields: Fields) -> RawDocument:
+    if len(row) != len(header):
+        raise DocumentError(f"there are {len(row)} cells, but {len(header)} in the header", _REMEDY)
+    return parse_cells(row, columns, header, fields)

@@ -1,0 +1,134 @@
+"""What stands between the cells of a CSV or TSV file, and how cells are quoted, found on its beginning.
+
+The header decides: read in the right way, it has the columns that are asked for. Where several ways of quoting give
+them, plain CSV (double quotes, doubled inside) is taken, unless only another one gives rows that are all as long as the
+header. Where two ways fit and give different rows, that is an error which names `--quoting`.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from neartag.core.errors import DataError
+from neartag.data.documents.columns import wanted_columns
+from neartag.data.documents.fields import QUOTINGS, Fields
+
+DELIMITERS = (",", ";", "\t", "|")
+FORMATS: dict[str, dict[str, Any]] = {  # of csv's reader, for each way of quoting
+    "double": {"quotechar": '"', "doublequote": True},
+    "single": {"quotechar": "'", "doublequote": True},
+    "backslash": {"quotechar": '"', "doublequote": False, "escapechar": "\\"},
+    "none": {"quoting": csv.QUOTE_NONE},
+}
+_HINT = re.compile(r'"?sep=(.)"?[;,\t|]*\r?\n?')  # Excel's own first line, which is no part of the table
+# A quote that is never closed would take the rest of the file into one cell, and csv needs 4 bytes per character.
+MAX_CELL_CHARACTERS = 2**25
+
+
+class Parsed(NamedTuple):
+    """The rows of a sample; `clean` where none is wrong, and all are as long as the header."""
+
+    rows: list[list[str]]
+    clean: bool
+
+
+def delimiter_hint(line: str) -> str | None:
+    """Return the delimiter that a first line such as sep=; names; None where the first line is the header."""
+    match = _HINT.fullmatch(line)
+    return match[1] if match else None
+
+
+def find_dialect(
+    path: Path, sample: str, is_cut: bool, fields: Fields, labelled: bool, usual: str
+) -> tuple[Fields, Parsed]:
+    """Return the fields with delimiter and quoting, and the rows of the sample; `usual` is the ending's delimiter."""
+    first, _, rest = sample.partition("\n")
+    hint = delimiter_hint(first)
+    if hint is not None:
+        sample, usual = rest, hint
+    delimiters = (
+        [fields.delimiter] if fields.delimiter else [hint] if hint else sorted(DELIMITERS, key=lambda d: d != usual)
+    )
+    quotings = [fields.quoting] if fields.quoting else QUOTINGS
+    ways = [way for way in product(delimiters, quotings) if _has_columns(sample, *way, fields, labelled)]
+    if not ways:  # the error that tells of missing columns names those of the likeliest way
+        ways = [max(product(delimiters, quotings[:1]), key=lambda way: len(_read_header(sample, *way)))]
+    parsed = {way: parse(sample, *way, is_cut=is_cut) for way in ways if _may_be(sample, *way)}
+    best = next((way for way in parsed if parsed[way].clean and way[1] == "double"), None)
+    if best is None:
+        best = next((way for way in parsed if parsed[way].clean), next(iter(parsed or ways)))
+    for other, rival in parsed.items():
+        if other[0] == best[0] and rival.clean and parsed[best].clean and _differ(best, parsed[best], other, rival):
+            raise DataError(
+                f"{path}: its cells may be quoted in two ways, {best[1]} and {other[1]}; say which by --quoting "
+                f"(in Python Fields(quoting=…)): {', '.join(QUOTINGS)}"
+            )
+    return replace(fields, delimiter=best[0], quoting=best[1]), parsed.get(best) or Parsed([], False)
+
+
+def parse(sample: str, delimiter: str, quoting: str, *, is_cut: bool = False) -> Parsed:
+    """Return the rows of a sample, without the last one where it may be cut; wrong rows are left out."""
+    allow_large_cells()
+    reader = csv.reader(_lines(sample), delimiter=delimiter, strict=True, **FORMATS[quoting])
+    rows: list[list[str]] = []
+    wrong = last_wrong = 0
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            break
+        except csv.Error:
+            wrong, last_wrong = wrong + 1, 1
+            continue
+        last_wrong = 0
+        if row:
+            rows.append(row)
+    if is_cut and len(rows) > 1:
+        wrong -= last_wrong
+        rows = rows if last_wrong else rows[:-1]
+    return Parsed(rows, not wrong and bool(rows) and all(len(row) == len(rows[0]) for row in rows))
+
+
+def allow_large_cells(limit: int = MAX_CELL_CHARACTERS) -> None:
+    """Let csv read cells up to a limit: it has one for all its readers in a process, so it is never made smaller."""
+    csv.field_size_limit(max(csv.field_size_limit(), limit))
+
+
+def _lines(sample: str) -> list[str]:
+    """Return the lines of a text with their ends; unlike splitlines, only line feeds end them."""
+    return [line + "\n" for line in sample.removesuffix("\n").split("\n")] if sample else []
+
+
+def _read_header(sample: str, delimiter: str, quoting: str) -> list[str]:
+    lines = (line for line in _lines(sample) if line.strip("\r\n"))
+    try:
+        row = next(csv.reader(lines, delimiter=delimiter, strict=True, **FORMATS[quoting]), [])
+    except csv.Error:
+        return []
+    return [name.strip() for name in row]
+
+
+def _has_columns(sample: str, delimiter: str, quoting: str, fields: Fields, labelled: bool) -> bool:
+    header = _read_header(sample, delimiter, quoting)
+    return all(name in header or "*" in name for name in wanted_columns(fields, labelled))
+
+
+def _may_be(sample: str, delimiter: str, quoting: str) -> bool:
+    """Return whether a way of quoting is worth a look: it would give other rows than plain CSV, and is in use."""
+    if quoting == "none":
+        return '"' in sample and delimiter == "\t"  # dumps of data bases; in CSV a lone quote is more likely a mistake
+    return quoting == "double" or ("\\" in sample if quoting == "backslash" else "'" in sample)
+
+
+def _differ(best: tuple[str, str], rows: Parsed, other: tuple[str, str], rival: Parsed) -> bool:
+    """Return whether two ways give different documents; without quoting, quotes around a cell alone do not count."""
+    if other == best or "single" in (best[1], other[1]):
+        return False
+    if "none" in (best[1], other[1]):
+        return len(rows.rows) != len(rival.rows)
+    return rows.rows != rival.rows

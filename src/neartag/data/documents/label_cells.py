@@ -1,0 +1,120 @@
+"""Several labels in one cell: what separates them, and how a cell is split.
+
+A separator is believed where the parts that it gives make new cells again and again, as labels do ("a,b", "b,c",
+"a,c"), but not the halves of one name ("Paris, France"). `reuse` measures that. A comma or a blank may belong to a
+name, so without clear reuse the separator must be given; a semicolon, a bar or a line break hardly ever does.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from neartag.core.errors import DataError, ParameterError
+
+NONE, LIST, ANGLE = "none", "list", "angle"
+_STRONG = (";", "|", "\n")
+_WEAK = ","
+_CLEAR_REUSE = 0.7  # of parts in other cells too: in lists of labels nearly all, in "city, country" about half
+_RARE = 0.05  # of the cells: a second separator in so few stands inside labels
+_ANGLES = re.compile(r"(?:<[^<>]+>\s*)+")
+_SETTLE = "--separator (in Python Fields(separator=…))"
+
+
+def check_separator(separator: str) -> None:
+    """Refuse a separator that stands for nothing."""
+    if not separator:
+        raise ParameterError("separator='': must be what stands between two labels of a cell, such as ';', or 'none'")
+
+
+def split_cell(cell: str, separator: str) -> list[str]:
+    """Return the labels in a cell, without blanks around them; empty ones are left out."""
+    if separator == NONE:
+        parts = [cell]
+    elif separator == LIST:
+        parts = _read_list(cell)
+    elif separator == ANGLE:
+        parts = re.findall("<([^<>]*)>", cell)
+        if re.sub("<[^<>]*>", "", cell).strip():
+            raise ValueError(f"the labels are {cell[:40]!r}, not <a><b>")
+    else:
+        parts = cell.split(separator)
+    return [label for part in parts if (label := part.strip())]
+
+
+def find_separator(cells: Iterable[str]) -> str:
+    """Return what separates labels in these cells; DataError, without a file, where several answers are possible."""
+    filled = [text for cell in cells if (text := cell.strip())]
+    if not filled:
+        return ";"
+    if all(text[0] == "[" and text[-1] == "]" for text in filled):
+        return LIST
+    if all(_ANGLES.fullmatch(text) for text in filled):
+        return ANGLE
+    counts = {mark: sum(mark in text for text in filled) for mark in (*_STRONG, _WEAK, " ")}
+    strong = sorted((mark for mark in _STRONG if counts[mark]), key=lambda mark: -counts[mark])
+    if strong:
+        return _choose_strong(filled, counts, strong)
+    if counts[_WEAK]:
+        if reuse(filled, _WEAK) >= _CLEAR_REUSE:
+            return _WEAK
+        raise _ambiguous(filled, _WEAK, "a comma may separate labels, or belong to them")
+    if counts[" "] and _looks_like_words(filled):
+        raise _ambiguous(filled, " ", "a blank may separate labels, or belong to them")
+    return ";"  # none is there; the usual one, should it come later
+
+
+def reuse(cells: Iterable[str], separator: str) -> float:
+    """Return which share of the parts, in different cells of several parts, stands in another such cell too."""
+    cells_of = defaultdict(set)
+    several = []
+    for parts in {frozenset(split_cell(cell, separator)) for cell in cells}:
+        for part in parts:
+            cells_of[part].add(parts)
+        if len(parts) > 1:
+            several.append(parts)
+    total = sum(map(len, several))
+    return sum(len(cells_of[part]) > 1 for parts in several for part in parts) / total if total else 0.0
+
+
+def _choose_strong(filled: list[str], counts: dict[str, int], strong: list[str]) -> str:
+    first, *others = strong
+    if others and counts[others[0]] > _RARE * counts[first]:
+        raise _ambiguous(filled, first, f"both {first!r} and {others[0]!r} stand between labels")
+    if counts[first] < _RARE * counts[_WEAK] and reuse(filled, _WEAK) >= _CLEAR_REUSE:
+        raise _ambiguous(filled, _WEAK, f"commas stand between labels, but also {first!r} in a few cells")
+    return first
+
+
+def _looks_like_words(filled: list[str]) -> bool:
+    """Return whether cells look like lists of words: few words make many cells."""
+    words = {word for cell in filled for word in cell.split(" ")}
+    return len(set(filled)) >= len(words) and reuse(filled, " ") >= _CLEAR_REUSE
+
+
+def _ambiguous(filled: list[str], mark: str, problem: str) -> DataError:
+    example = next(text for text in filled if mark in text)
+    return DataError(
+        f"{problem}, as in {example[:60]!r}; say which by {_SETTLE}: {mark!r}, another one, or none for one label in a "
+        "cell"
+    )
+
+
+def _read_list(cell: str) -> list[str]:
+    text = cell.strip()
+    if not text:
+        return []
+    if text[0] != "[" or text[-1] != "]":
+        raise ValueError(f"the labels are {text[:40]!r}, not a list in brackets")
+    try:
+        values = ast.literal_eval(text)  # reads JSON's lists of strings and numbers too
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        inner = text[1:-1]
+        if any(mark in inner for mark in "'\"[]"):
+            raise ValueError(f"the labels {text[:40]!r} cannot be read as a list") from None
+        return inner.split(",")
+    if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in values):
+        raise ValueError(f"the labels {text[:40]!r} are not a list of names")
+    return [str(value) for value in values]
