@@ -307,9 +307,22 @@ class TestMistakes:
     def test_in_the_ending_of_a_file(self, tmp_path, name):
         (tmp_path / name).write_text('{"text": "a", "labels": ["b"]}\n')
         said = fail("train", tmp_path / name, tmp_path / "m")
-        for ending in (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".ft", ".txt", ".xmc", ".svm", ".npz", ".gz"):
+        for ending in (
+            ".jsonl",
+            ".ndjson",
+            ".csv",
+            ".tsv",
+            ".xlsx",
+            ".parquet",
+            ".ft",
+            ".txt",
+            ".xmc",
+            ".svm",
+            ".npz",
+            ".gz",
+        ):
             assert f"{ending}" in said
-        assert "--format, jsonl, csv, tsv, parquet, fasttext or folder" in said
+        assert "--format, jsonl, csv, tsv, excel, parquet, fasttext or folder" in said
         said = fail("train", tmp_path / name, tmp_path / "m", "--format", "xml")
         assert said == "error: --format must be jsonl, csv, tsv, parquet, fasttext or folder, not 'xml'\n"
 

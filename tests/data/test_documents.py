@@ -96,7 +96,7 @@ class TestRoundTrips:
         rows = [[" ; ".join(labels), str(v), "x", text, name or ""] for text, labels, name, v in pieces]
         content = mark + table([["labels", "vector", "other", "text", "id"], *rows], delimiter)
         path.write_bytes(COMPRESS[compression](content))
-        settled = {"separator": ";", "indicators": False, "label_per_row": False}  # a few odd cells may mean anything
+        settled = {"separator": ";", "quoting": "double", "indicators": False, "label_per_row": False}
         found = list(documents(path, Fields(vector="vector", **settled)))
         assert parts(found) == pieces
         lines, line = [], 2

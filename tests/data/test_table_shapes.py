@@ -1,4 +1,4 @@
-"""Tables as people have them: each shape in docs/formats.md is understood rightly, or refused with the option to give."""
+"""Tables as people have them: each shape of docs/formats.md is understood, or refused with the option to give."""
 
 from __future__ import annotations
 

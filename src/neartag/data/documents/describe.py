@@ -18,7 +18,7 @@ def describe_fields(fields: Fields, labelled: bool = True) -> str:
     """Return in a line how settled fields read a file."""
     parts = []
     if fields.delimiter is not None:
-        mark = "tab" if fields.delimiter == "\t" else fields.delimiter
+        mark = "tabs" if fields.delimiter == "\t" else repr(fields.delimiter)
         quoting = "" if fields.quoting == "double" else f", quoting {fields.quoting}"
         parts.append(f"cells separated by {mark}{quoting}")
     if fields.encoding is not None:

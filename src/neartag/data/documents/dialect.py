@@ -10,7 +10,8 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import replace
-from itertools import product
+from fnmatch import fnmatchcase
+from itertools import product, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,8 @@ FORMATS: dict[str, dict[str, Any]] = {  # of csv's reader, for each way of quoti
 _HINT = re.compile(r'"?sep=(.)"?[;,\t|]*\r?\n?')  # Excel's own first line, which is no part of the table
 # A quote that is never closed would take the rest of the file into one cell, and csv needs 4 bytes per character.
 MAX_CELL_CHARACTERS = 2**25
+
+Way = tuple[str, str]  # a delimiter, and a way of quoting
 
 
 class Parsed(NamedTuple):
@@ -115,20 +118,24 @@ def _read_header(sample: str, delimiter: str, quoting: str) -> list[str]:
 
 def _has_columns(sample: str, delimiter: str, quoting: str, fields: Fields, labelled: bool) -> bool:
     header = _read_header(sample, delimiter, quoting)
-    return all(name in header or "*" in name for name in wanted_columns(fields, labelled))
+    return all(
+        name in header or any(map(fnmatchcase, header, repeat(name))) for name in wanted_columns(fields, labelled)
+    )
 
 
 def _may_be(sample: str, delimiter: str, quoting: str) -> bool:
     """Return whether a way of quoting is worth a look: it would give other rows than plain CSV, and is in use."""
     if quoting == "none":
         return '"' in sample and delimiter == "\t"  # dumps of data bases; in CSV a lone quote is more likely a mistake
-    return quoting == "double" or ("\\" in sample if quoting == "backslash" else "'" in sample)
+    if quoting == "backslash":
+        return '\\"' in sample or f"\\{delimiter}" in sample
+    return quoting == "double" or "'" in sample
 
 
-def _differ(best: tuple[str, str], rows: Parsed, other: tuple[str, str], rival: Parsed) -> bool:
+def _differ(best: Way, rows: Parsed, other: Way, rival: Parsed) -> bool:
     """Return whether two ways give different documents; without quoting, quotes around a cell alone do not count."""
-    if other == best or "single" in (best[1], other[1]):
-        return False
-    if "none" in (best[1], other[1]):
-        return len(rows.rows) != len(rival.rows)
-    return rows.rows != rival.rows
+    names = {best[1], other[1]}
+    if names == {"double", "backslash"}:
+        # Of a backslash before anything but a quote, as in LaTeX and in paths, plain CSV makes nothing.
+        return any('\\"' in cell for row in rows.rows for cell in row) and rows.rows != rival.rows
+    return names == {"double", "none"} and len(rows.rows) != len(rival.rows)

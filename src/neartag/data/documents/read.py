@@ -118,7 +118,16 @@ def resolve_fields(
 ) -> Fields:
     """Return the fields with nothing left open: what is None in them is found on the beginning of the file.
 
-    `documents` does this by itself; it is for those who want to know what was found. The parameters are its own.
+    `documents` does this by itself; it is for those who want to know what was found.
+
+    Parameters
+    ----------
+    path, fields, labelled, kind
+        As in `documents`.
+
+    Returns
+    -------
+    Fields
 
     Raises
     ------
