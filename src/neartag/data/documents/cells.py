@@ -11,6 +11,7 @@ from neartag.data.documents.parse import DocumentError, RawDocument, parse_vecto
 
 _YES = ("1", "true", "yes", "y", "x")
 _NO = ("", "0", "false", "no", "n")
+_EMPTY_TYPES = ("NAType", "NaTType")  # of pandas
 _NAMES_REMEDY = "a label is a name or a whole number"
 
 
@@ -60,7 +61,7 @@ def parse_identity(cell: Any) -> str | None:
 def name_of(value: Any) -> str:
     """Return a value as a name: 3.0, as spreadsheets and frames have whole numbers, is 3."""
     if isinstance(value, str):
-        return value
+        return str(value)  # of numpy's strings too
     if is_missing(value) or isinstance(value, bool | bytes | dict):
         raise DocumentError(f"a label, text or id is {str(value)[:40]}", _NAMES_REMEDY)
     if isinstance(value, float) and value.is_integer():
@@ -69,13 +70,8 @@ def name_of(value: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a cell is empty: None, or what frames have there, which does not equal itself."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):  # an array, or pandas' NA
-        return type(value).__name__ == "NAType"
+    """Return whether a cell is empty: None, or what frames have there."""
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _EMPTY_TYPES
 
 
 def _parse_vector(cell: Any) -> Any:
