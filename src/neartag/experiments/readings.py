@@ -56,19 +56,19 @@ READINGS = {
     ),
     "fixed-penalty": Reading(
         "λ = 1 everywhere",
-        "“In practice, we set λ to be a fixed constant” (section 2.1); its value is not printed. Here 1 on every set.",
+        "Section 2.1 takes one λ for everything and does not print its value. Here 1 on every set.",
         penalties=(1.0,),
     ),
     "ten-steps": Reading(
         "SVP stopped early",
-        "“Until convergence” (sub-routine SVP) names no test, and the authors' program often stops before. Here "
-        "ten steps.",
+        "Sub-routine SVP ends at convergence and names no test for it, and the authors' program often stops before. "
+        "Here ten steps.",
         {"svp_max_iter": 10},
     ),
     "one-cluster": Reading(
         "one cluster",
-        "Clusters are for “large-scale data sets” (section 2.2), yet section 3 fixes ⌊n/6000⌋, which is 2 on "
-        "Delicious and 5 on MediaMill. Here one cluster on every small set.",
+        "Section 2.2 introduces clusters for large data, yet section 3 fixes ⌊n/6000⌋, which is 2 on Delicious and 5 "
+        "on MediaMill. Here one cluster on every small set.",
         {"n_clusters": 1},
     ),
     "raw-rows": Reading(
@@ -85,7 +85,7 @@ READINGS = {
     ),
     "cosine-distance": Reading(
         "kNN by cosine",
-        "“Nearest neighbours of z in Z” (Algorithm 2) names no distance. Here the cosine.",
+        "Algorithm 2 looks for the nearest points of Z and names no distance. Here the cosine.",
         {"vote_distance": "cosine"},
     ),
     "not-itself": Reading(
