@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import random
 import sys
 
@@ -130,6 +131,41 @@ def test_refused_with_the_option_that_settles_it(write, content, said, settled):
     assert found_in(path, Fields(**settled))
 
 
+def test_rows_with_ids_of_their_own_and_equal_texts_are_refused(write):
+    path = write("id,text,labels\n1,a,x\n2,a,y\n3,b,x\n4,b,z\n")
+    with pytest.raises(DataError, match="--id-field; otherwise give --document-per-row"):
+        found_in(path)
+    assert len(found_in(path, Fields(label_per_row=False))) == 4
+
+
+def test_backslashes_that_escape_nothing_are_kept(write):
+    path = write('text,labels\n"\\alpha, C:\\new",x\n"a \\, b",y\n')
+    assert found_in(path) == [("\\alpha, C:\\new", ["x"]), ("a \\, b", ["y"])]
+    path = write('text,labels\na \\"b\\" c,x\n')
+    with pytest.raises(DataError, match="--quoting"):
+        found_in(path)
+    assert found_in(path, Fields(quoting="backslash")) == [('a "b" c', ["x"])]
+    assert found_in(path, Fields(quoting="double")) == [('a \\"b\\" c', ["x"])]
+
+
+def test_a_way_of_quoting_that_is_given_is_looked_at_too(write):
+    path = write('text,labels\n"a","x, y"\nb,"x, z"\n')
+    with pytest.raises(DataError, match="--separator"):
+        found_in(path, Fields(quoting="backslash"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_table_cannot_come_through_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match="save it as a file"):
+        found_in(tmp_path / "pipe.csv")
+
+
+def test_texts_to_tag_need_no_labels_that_can_be_read(write):
+    path = write('text,labels\na,"Paris, France"\nb,0\n')
+    assert [document.text for document in documents(path, labelled=False)] == ["a", "b"]
+
+
 def test_what_the_options_give(write):
     path = write("text,labels\na,x\na,y\nb,x\nb,z\n")
     assert found_in(path, Fields(label_per_row=True)) == [("a", ["x", "y"]), ("b", ["x", "z"])]
@@ -190,6 +226,8 @@ def test_folders_of_classes(write, tmp_path):
     write(b"", "set/food/a.pdf")
     with pytest.raises(DataError, match=r"a\.pdf:1: is no text"):
         list(documents(folder))
+    write("1 2 3\n", "sets/bibtex/train.txt")
+    assert not holds_documents(tmp_path / "sets")
     write("one", "parts/train/sport.txt")
     with pytest.raises(DataError, match="look like parts"):
         list(documents(tmp_path / "parts"))
@@ -317,7 +355,7 @@ def test_200_dialects_give_the_same_documents_or_an_error(tmp_path, block):
     understood = 0
     for seed in range(50 * block, 50 * block + 50):
         chance = random.Random(seed)
-        corpus = make_corpus(chance, 40)
+        corpus = make_corpus(chance, 24)
         path = tmp_path / chance.choice(["d.csv", "d.csv", "d.tsv"])
         fields = spreadsheet(chance, corpus, path)
         try:

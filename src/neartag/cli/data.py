@@ -57,6 +57,7 @@ def load_training(
         points = read_data(data, "train", reading)
         if isinstance(points, Dataset):
             return Training(points)
+        from neartag.data.documents.describe import describe_labels
         from neartag.encoders.registry import DEFAULTS, ENCODERS
         from neartag.tagging.feature_choice import fit_corpus
 
@@ -65,6 +66,8 @@ def load_training(
         machine = {"n_jobs": n_jobs, "max_memory": memory}
         with _naming(data):
             corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, progress=progress, **machine)
+    if reading is not None:
+        reading.understood.extend(describe_labels(corpus.Y, corpus.label_names or []))
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)
     return Training(rows, encoder, corpus.texts)
 

@@ -125,7 +125,6 @@ def train(
 
     from neartag.cli.data import load_training
     from neartag.core.threads import resolve_jobs
-    from neartag.data.documents.describe import describe_labels
     from neartag.linalg.rows import normalise
     from neartag.storage.store import save_bundle
     from neartag.tagging.corpus import Corpus
@@ -149,9 +148,6 @@ def train(
     choice = getattr(fitted, "choice_", None)
     reading.warn_skipped()
     reading.tell_understood(quiet)
-    if fitted is not None:
-        for line in describe_labels(dataset.Y, dataset.label_names or []):
-            output.message(output.escape_controls(line), quiet=quiet)
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
     usage = Usage()

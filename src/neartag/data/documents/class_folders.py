@@ -30,7 +30,7 @@ def read_class_folders(folder: Path, fields: Fields) -> DocumentsOrErrors:
 
 
 def find_class_folders(folder: Path) -> dict[str, list[Path]]:
-    """Return the files of each subfolder, by its name; none where the folder has other files, or no text is there."""
+    """Return the files of each subfolder, by its name; none where the folder has other files or data sets."""
     try:
         entries = sorted((entry for entry in os.scandir(folder) if entry.name[0] != "."), key=lambda entry: entry.name)
         if any(not entry.is_dir() and not entry.name.lower().startswith(_ABOUT) for entry in entries):
@@ -38,7 +38,10 @@ def find_class_folders(folder: Path) -> dict[str, list[Path]]:
         classes = {entry.name: _visible(Path(entry.path)) for entry in entries if entry.is_dir()}
     except OSError as error:
         raise DataError(f"{folder}: cannot be read: {error.strerror or error}") from error
-    return classes if any(split_ending(file)[1] in ("", ".txt") for files in classes.values() for file in files) else {}
+    names = [split_ending(file)[:2] for files in classes.values() for file in files]
+    if any(name.lower() in _PARTS for name, ending in names if ending):
+        return {}  # data sets, a folder each
+    return classes if any(ending in ("", ".txt") for _, ending in names) else {}
 
 
 def read_text(file: Path, encoding: str) -> str:

@@ -38,7 +38,7 @@ def find_columns(path: Path | str, header: list[str], fields: Fields, labelled: 
         raise line_error(path, 1, f"there is more than one column {', '.join(repeated)}", "give each a name of its own")
     return Columns(
         text=[header.index(name) for name in fields.text_fields],
-        labels=[header.index(name) for name in labels],
+        labels=[header.index(name) for name in labels] if labelled else [],
         id=header.index(fields.id) if fields.id in header else None,
         vector=None if fields.vector is None else header.index(fields.vector),
     )

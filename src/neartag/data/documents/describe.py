@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from neartag.data.documents.fields import LABEL_FIELDS, Fields
+from neartag.data.documents.label_cells import reuse
 
 _SHOWN = 5
 _LONG_NAME = 100  # characters: more like a text than a label
+_MIN_BLANKS = 3
+_SUSPICIOUS_REUSE = 0.5  # of words in several labels
 _MARKS = (";", ",", "|", "\n", "\t")
 
 
@@ -40,10 +43,8 @@ def describe_labels(Y: Any, names: list[str]) -> list[str]:
     counts = np.bincount(Y.indices, minlength=Y.shape[1])  # (L,)
     n_labels = int((counts > 0).sum())
     without = int((np.diff(Y.indptr) == 0).sum())
-    lines = [
-        f"{Y.shape[0]:,} documents, {n_labels:,} labels"
-        + (f", {without:,} documents without a label" if without else "")
-    ]
+    lacking = f"; without a label: {without:,}" if without else ""
+    lines = [f"{Y.shape[0]:,} documents, {n_labels:,} labels{lacking}"]
     if n_labels:
         order = np.argsort(-counts, kind="stable")[: min(_SHOWN, n_labels)]
         lines.append("most frequent: " + ", ".join(f"{names[label]} ({counts[label]:,})" for label in order))
@@ -65,6 +66,12 @@ def find_suspicions(names: list[str], counts: np.ndarray) -> list[str]:
         held = [name for name in used if mark in name]
         if held:
             problems.append(f"{len(held):,} labels hold {mark!r}, such as {held[0][:40]!r}; --separator splits them")
+    blanks = [name for name in used if " " in name]
+    if len(blanks) >= _MIN_BLANKS and reuse(used, " ") >= _SUSPICIOUS_REUSE:
+        problems.append(
+            f"{len(blanks):,} labels are made of the same words, such as {blanks[0][:40]!r}; --separator space splits "
+            "them"
+        )
     by_small: dict[str, list[str]] = defaultdict(list)
     for name in used:
         by_small[name.casefold()].append(name)

@@ -61,17 +61,17 @@ def find_dialect(
     ways = [way for way in product(delimiters, quotings) if _has_columns(sample, *way, fields, labelled)]
     if not ways:  # the error that tells of missing columns names those of the likeliest way
         ways = [max(product(delimiters, quotings[:1]), key=lambda way: len(_read_header(sample, *way)))]
-    parsed = {way: parse(sample, *way, is_cut=is_cut) for way in ways if _may_be(sample, *way)}
-    best = next((way for way in parsed if parsed[way].clean and way[1] == "double"), None)
-    if best is None:
-        best = next((way for way in parsed if parsed[way].clean), next(iter(parsed or ways)))
+    likely = [way for way in ways if fields.quoting or _may_be(sample, *way)] or ways[:1]
+    parsed = {way: parse(sample, *way, is_cut=is_cut) for way in likely}
+    clean = [way for way in likely if parsed[way].clean]
+    best = next((way for way in clean if way[1] == "double"), (clean or likely)[0])
     for other, rival in parsed.items():
         if other[0] == best[0] and rival.clean and parsed[best].clean and _differ(best, parsed[best], other, rival):
             raise DataError(
                 f"{path}: its cells may be quoted in two ways, {best[1]} and {other[1]}; say which by --quoting "
                 f"(in Python Fields(quoting=…)): {', '.join(QUOTINGS)}"
             )
-    return replace(fields, delimiter=best[0], quoting=best[1]), parsed.get(best) or Parsed([], False)
+    return replace(fields, delimiter=best[0], quoting=best[1]), parsed[best]
 
 
 def parse(sample: str, delimiter: str, quoting: str, *, is_cut: bool = False) -> Parsed:

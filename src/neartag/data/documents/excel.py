@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
-from neartag.core.errors import DataError
+from neartag.core.errors import DataError, NeartagError
 from neartag.core.extras import install_hint
 from neartag.data.documents.cells import parse_cells
 from neartag.data.documents.columns import Columns, find_columns
@@ -54,6 +54,8 @@ def _open_sheet(path: Path, sheet: str | None) -> Iterator[Iterator[tuple[int, l
         try:
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
             yield _read_rows(_choose_sheet(path, book, sheet))
+        except NeartagError:
+            raise  # a DataError is a ValueError too
         except (BadZipFile, InvalidFileException, KeyError, ValueError, SyntaxError) as error:
             raise DataError(f"{path}: is damaged or no Excel file of the kind .xlsx ({error})") from error
 

@@ -103,31 +103,31 @@ def _are_indicators(path: Path | str, cells: list[list[Any]]) -> bool:
 
 
 def _is_label_per_row(path: Path | str, header: list[str], rows: Rows, fields: Fields) -> bool:
-    """Return whether rows of one id are one document; DataError where equal texts without ids leave it open."""
+    """Return whether rows of one id are one document; DataError where equal texts leave it open."""
     columns = find_columns(path, header, fields, True)
-    labels_of: dict[tuple[str | None, str], set[str]] = {}
-    texts_of: dict[str, set[str]] = {}
+    texts_of: dict[str, list[str]] = {}  # by id
+    labels_of: dict[str, set[str]] = {}  # by text
     repeated = count = 0
+    has_several = False
     for row in rows:
         try:
             raw = parse_cells(row, columns, header, fields)
         except (DocumentError, IndexError):
             continue
         count += 1
+        has_several |= len(raw.labels) > 1
         if raw.id is not None:
-            texts_of.setdefault(str(raw.id), set()).add(raw.text.strip())
-        if len(raw.labels) > 1 and raw.id is None and not fields.indicators:
-            return False
-        key = None if raw.id is None else str(raw.id), raw.text
-        known = labels_of.setdefault(key, set())
+            texts_of.setdefault(str(raw.id), []).append(raw.text.strip())
+        known = labels_of.setdefault(raw.text, set())
         repeated += bool(known) and not known.issuperset(raw.labels)
         known.update(raw.labels)
-    if columns.id is not None and texts_of:
-        return repeated > 0 or (len(texts_of) < count and all(len(texts - {""}) == 1 for texts in texts_of.values()))
-    if repeated > 1 and repeated >= _MIN_REPEATED * count:
+    if any(len(texts) > 1 and len({*texts} - {""}) == 1 for texts in texts_of.values()):
+        return True
+    if repeated > 1 and repeated >= _MIN_REPEATED * count and not has_several:
+        together = "name the column of its id by --id-field" if texts_of else "give --label-per-row"
         raise DataError(
-            f"{path}: {repeated} of the first {count} rows have the text of another row, with another label; give "
-            "--label-per-row if these are one document, or --document-per-row"
+            f"{path}: {repeated} of the first {count} rows have the text of another row, with another label; if these "
+            f"are one document, {together}; otherwise give --document-per-row"
         )
     return False
 

@@ -150,7 +150,14 @@ def resolve_fields(
     """
     path = Path(path)
     kind = _check_kind(path, fields, kind)
-    return _SETTLERS[kind](path, fields, labelled) if kind in _SETTLERS else settle_unlabelled(fields)
+    is_pipe = path.exists() and not path.is_file() and not path.is_dir()
+    if is_pipe and kind in _SETTLERS and kind != "jsonl":
+        raise DataError(
+            f"{path}: is no file, and a table is read twice, first to find how it is written; save it as a file"
+        )
+    if is_pipe or kind not in _SETTLERS:
+        return settle_unlabelled(fields)
+    return _SETTLERS[kind](path, fields, labelled)
 
 
 def holds_documents(path: Path | str, fields: Fields = _DEFAULT_FIELDS) -> bool:

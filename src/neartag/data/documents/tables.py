@@ -80,9 +80,10 @@ class _TableLines:
 
     def __iter__(self) -> Iterator[str]:
         for number, line in enumerate(self._read(), start=1):
-            if number == 1 and delimiter_hint(line) is not None:
-                self.n_skipped = 1
-            else:
+            if number == 1:
+                line = line.removeprefix("\ufeff")
+                self.n_skipped = int(delimiter_hint(line) is not None)
+            if number > self.n_skipped:
                 yield line
 
     def _read(self) -> Iterator[str]:
