@@ -14,7 +14,7 @@ import pytest
 
 from cli_helpers import invoke
 from neartag import LiveTagger
-from neartag.cli.sources import Reading
+from neartag.cli.reading import Reading
 from neartag.cli.update import add_in_batches
 from neartag.core import progress
 from neartag.core.errors import DataError

@@ -65,6 +65,12 @@ READ = [("bake bread", ["food", "oven"]), ("ride a bicycle", ["sport"])]
         (PLAIN, "utf-16"),
         (PLAIN, "utf-16-le"),
         ("'text','labels'\n'bake bread','food;oven'\n'ride a bicycle','sport'\n", "utf-8"),
+        ("text,labels\n'bake bread','food;oven'\n'ride a bicycle','sport'\n", "utf-8"),
+        ('text, labels\nbake bread, "food; oven"\nride a bicycle, sport\n', "utf-8"),
+        ("text;labels\nbake bread;{food,oven}\nride a bicycle;{sport}\n", "utf-8"),
+        ("text;labels\nbake bread;{'food', 'oven'}\nride a bicycle;{'sport'}\n", "utf-8"),
+        ("text;labels\nbake bread;('food', 'oven')\nride a bicycle;('sport',)\n", "utf-8"),
+        ("text;labels\nbake bread;['food' 'oven']\nride a bicycle;['sport']\n", "utf-8"),
         ("text,labels\nbake bread,\"['food', 'oven']\"\nride a bicycle,['sport']\n", "utf-8"),
         ('text;labels\nbake bread;["food", "oven"]\nride a bicycle;["sport"]\n', "utf-8"),
         ("text,labels\nbake bread,<food><oven>\nride a bicycle,<sport>\n", "utf-8"),
@@ -136,6 +142,34 @@ def test_rows_with_ids_of_their_own_and_equal_texts_are_refused(write):
     with pytest.raises(DataError, match="--id-field; otherwise give --document-per-row"):
         found_in(path)
     assert len(found_in(path, Fields(label_per_row=False))) == 4
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [
+        ("[]", []),
+        ("['']", []),
+        ('["it\'s", "b"]', ["it's", "b"]),
+        ("[1, 2]", ["1", "2"]),
+        ("['a' 'b c']", ["a", "b c"]),
+        ('{"a b",c}', ["a b", "c"]),
+        ("[a, b]", ["a", "b"]),
+        ("{'a': 1}", None),
+        ('{"a": 1}', None),
+        ("['a', ['b']]", None),
+        ("['a', 'b' 'c']", None),
+        ("[True]", None),
+        ("['a", None),
+        ("a", None),
+    ],
+)
+def test_lists_in_cells(cell, labels):
+    fields = Fields(separator="list")
+    if labels is None:
+        with pytest.raises(ValueError, match="the labels"):
+            fields.split(cell)
+    else:
+        assert fields.split(cell) == labels
 
 
 def test_backslashes_that_escape_nothing_are_kept(write):

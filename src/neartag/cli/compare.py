@@ -23,7 +23,8 @@ from neartag.cli.options import (
     read_settings,
     read_value,
 )
-from neartag.cli.sources import Reading, check_source, with_reading
+from neartag.cli.reading import Reading, with_reading
+from neartag.cli.sources import check_source
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.method import Method, Settings
 from neartag.core.parameters import by_every_name, parse_bytes

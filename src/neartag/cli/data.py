@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neartag.cli.sources import Reading, read_data
+from neartag.cli.reading import Reading
+from neartag.cli.sources import read_data
 from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.core.errors import DataError
 

@@ -8,7 +8,8 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
-from neartag.cli.sources import HELP, Reading, check_source, with_reading
+from neartag.cli.reading import Reading, with_reading
+from neartag.cli.sources import HELP, check_source
 
 CUTS = (1, 3, 5)
 _FAMILIES = {

@@ -13,7 +13,8 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Jobs, Model, Quiet
-from neartag.cli.sources import Reading, check_source, with_reading
+from neartag.cli.reading import Reading, with_reading
+from neartag.cli.sources import check_source
 from neartag.core.errors import ParameterError
 
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}

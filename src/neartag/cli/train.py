@@ -11,7 +11,8 @@ from neartag.cli import output
 from neartag.cli.encoder_options import EncoderOptions
 from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
-from neartag.cli.sources import HELP, Reading, check_source, with_reading
+from neartag.cli.reading import Reading, with_reading
+from neartag.cli.sources import HELP, check_source
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.core.usage import Usage

@@ -22,7 +22,8 @@ from neartag.cli.options import (
     read_settings,
     read_value,
 )
-from neartag.cli.sources import HELP, Reading, check_source, with_reading
+from neartag.cli.reading import Reading, with_reading
+from neartag.cli.sources import HELP, check_source
 from neartag.core.errors import ParameterError
 from neartag.core.method import Method
 from neartag.core.parameters import by_every_name, parse_bytes

@@ -10,7 +10,8 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
-from neartag.cli.sources import Reading, check_source, read_data, with_reading
+from neartag.cli.reading import Reading, with_reading
+from neartag.cli.sources import check_source, read_data
 from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.core.errors import DataError, NeartagError
 

@@ -24,6 +24,7 @@ FORMATS: dict[str, dict[str, Any]] = {  # of csv's reader, for each way of quoti
     "double": {"quotechar": '"', "doublequote": True},
     "single": {"quotechar": "'", "doublequote": True},
     "backslash": {"quotechar": '"', "doublequote": False, "escapechar": "\\"},
+    "spaced": {"quotechar": '"', "doublequote": True, "skipinitialspace": True},
     "none": {"quoting": csv.QUOTE_NONE},
 }
 _HINT = re.compile(r'"?sep=(.)"?[;,\t|]*\r?\n?')  # Excel's own first line, which is no part of the table
@@ -65,6 +66,10 @@ def find_dialect(
     parsed = {way: parse(sample, *way, is_cut=is_cut) for way in likely}
     clean = [way for way in likely if parsed[way].clean]
     best = next((way for way in clean if way[1] == "double"), (clean or likely)[0])
+    for name, shows in (("single", _shows_single_quotes), ("spaced", _shows_late_quotes)):
+        other = (best[0], name)
+        if other in clean and best in clean and shows(parsed[best].rows, parsed[other].rows):
+            best = other
     for other, rival in parsed.items():
         if other[0] == best[0] and rival.clean and parsed[best].clean and _differ(best, parsed[best], other, rival):
             raise DataError(
@@ -129,7 +134,24 @@ def _may_be(sample: str, delimiter: str, quoting: str) -> bool:
         return '"' in sample and delimiter == "\t"  # dumps of data bases; in CSV a lone quote is more likely a mistake
     if quoting == "backslash":
         return '\\"' in sample or f"\\{delimiter}" in sample
+    if quoting == "spaced":
+        return f'{delimiter} "' in sample
     return quoting == "double" or "'" in sample
+
+
+def _shows_single_quotes(rows: list[list[str]], rival: list[list[str]]) -> bool:
+    """Return whether all cells of a column stand in single quotes, which then are no part of them."""
+    if any(cell.startswith('"') for row in rival for cell in row):
+        return False  # double quotes are in use
+    columns = ([cell for cell in column if cell] for column in zip(*rows[1:], strict=True))
+    return any(cells and all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells) for cells in columns)
+
+
+def _shows_late_quotes(rows: list[list[str]], rival: list[list[str]]) -> bool:
+    """Return whether a cell, as plain CSV has it, is a blank and something in quotes."""
+    return any(
+        cell[:1] == " " and len(cell) > 2 and cell.strip()[:1] == '"' == cell[-1] for row in rows for cell in row
+    )
 
 
 def _differ(best: Way, rows: Parsed, other: Way, rival: Parsed) -> bool:

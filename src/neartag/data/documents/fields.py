@@ -13,7 +13,7 @@ from neartag.core.errors import ParameterError
 from neartag.data.documents.label_cells import LIST, NONE, check_separator, split_cell
 
 LABEL_FIELDS = ("labels", "subjects")
-QUOTINGS = ("double", "single", "backslash", "none")
+QUOTINGS = ("double", "single", "backslash", "spaced", "none")
 _CHARACTERS = {"tab": "\t", "\\t": "\t", "newline": "\n", "\\n": "\n", "space": " "}
 
 
@@ -41,7 +41,8 @@ class Fields:
         Of a text file, as Python names it, such as "cp1252". By default it is found in tables, and UTF-8 elsewhere.
     quoting : str, optional
         How cells with delimiters are written in a CSV or TSV file: in "double" or "single" quotes (a quote inside is
-        doubled), in double quotes with "backslash" before a quote, or "none". By default it is found.
+        doubled), in double quotes with "backslash" before a quote, in double quotes after a blank ("spaced"), or
+        "none". By default it is found.
     indicators : bool, optional
         Whether each field of labels holds 0 or 1 for the label that is its name. By default it is found.
     label_per_row : bool, optional

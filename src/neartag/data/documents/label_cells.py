@@ -8,6 +8,7 @@ name, so without clear reuse the separator must be given; a semicolon, a bar or 
 from __future__ import annotations
 
 import ast
+import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -19,6 +20,9 @@ _STRONG = (";", "|", "\n")
 _WEAK = ","
 _CLEAR_REUSE = 0.7  # of parts in other cells too: in lists of labels nearly all, in "city, country" about half
 _RARE = 0.05  # of the cells: a second separator in so few stands inside labels
+_CLOSING = {"[": "]", "{": "}", "(": ")"}
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+_QUOTED_WORDS = re.compile(rf"(?:{_QUOTED.pattern})(?:\s+(?:{_QUOTED.pattern}))+")
 _ANGLES = re.compile(r"(?:<[^<>]+>\s*)+")
 _SETTLE = "--separator (in Python Fields(separator=…))"
 
@@ -49,7 +53,7 @@ def find_separator(cells: Iterable[str]) -> str:
     filled = [text for cell in cells if (text := cell.strip())]
     if not filled:
         return ";"
-    if all(text[0] == "[" and text[-1] == "]" for text in filled):
+    if all(_is_list(text) for text in filled):
         return LIST
     if all(_ANGLES.fullmatch(text) for text in filled):
         return ANGLE
@@ -102,19 +106,34 @@ def _ambiguous(filled: list[str], mark: str, problem: str) -> DataError:
     )
 
 
+def _is_list(text: str) -> bool:
+    """Return whether a cell is a list as programs write it; round brackets without quotes may belong to a name."""
+    is_closed = len(text) > 1 and _CLOSING.get(text[0]) == text[-1]
+    return is_closed and (text[0] != "(" or "'" in text or '"' in text)
+
+
 def _read_list(cell: str) -> list[str]:
+    """Return the labels in a list: of Python, JSON, numpy (no commas) or a data base (no quotes, or double ones)."""
     text = cell.strip()
     if not text:
         return []
-    if text[0] != "[" or text[-1] != "]":
+    if not _is_list(text):
         raise ValueError(f"the labels are {text[:40]!r}, not a list in brackets")
+    inner = text[1:-1].strip()
+    if _QUOTED_WORDS.fullmatch(inner):
+        return [word[1:-1] for word in _QUOTED.findall(inner)]
     try:
-        values = ast.literal_eval(text)  # reads JSON's lists of strings and numbers too
+        # Python would join strings without a comma between them.
+        values = None if re.search(r"""['"]\s+['"]""", inner) else ast.literal_eval(f"[{inner}]")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        inner = text[1:-1]
-        if any(mark in inner for mark in "'\"[]"):
-            raise ValueError(f"the labels {text[:40]!r} cannot be read as a list") from None
-        return inner.split(",")
+        values = None
+    if values is None:
+        try:
+            values = next(csv.reader([inner], skipinitialspace=True, strict=True), [])
+        except csv.Error:
+            values = [None]
+        if any(mark in inner for mark in "'[]{}"):
+            values = [None]
     if not all(isinstance(value, str | int) and not isinstance(value, bool) for value in values):
-        raise ValueError(f"the labels {text[:40]!r} are not a list of names")
+        raise ValueError(f"the labels {text[:40]!r} cannot be read as a list of names")
     return [str(value) for value in values]
