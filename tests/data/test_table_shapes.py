@@ -329,20 +329,24 @@ class TestExcel:
 
 
 def spreadsheet(chance: random.Random, corpus, path):
-    """Write the corpus in a random dialect, and return the fields that must be named."""
+    """Write the corpus in a random dialect; return the fields that must be named, and the corpus as it was written."""
     delimiter = chance.choice(",;\t|")
     quoting = chance.choice(["double", "double", "all", "backslash", "single"])
     encoding = chance.choice(["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
-    layout = chance.choice(["cell", "cell", "cell", "columns", "rows", "rows without ids", "several"])
+    layout = chance.choice(["cell"] * 5 + ["columns", "rows", "rows without ids", "numbered rows", "several"])
     text, label, identity = chance.choice([("text", "labels", "id"), ("Body", "Tags", "key")])
     named = {} if text == "text" else {"text": text, "labels": label, "id": identity}
     others = [name for name in ("year", "author") if chance.random() < 0.5 and layout != "columns"]
-    separator = chance.choice([";", ",", "|", "\n", ", ", "; ", "<>", "[]"])
+    separator = chance.choice([";", ",", "|", "\n", ", ", "; ", "<>", "[]", "{}", " "])
+    if separator == " ":
+        corpus = [(key, body, sorted(name.replace(" ", "-") for name in labels)) for key, body, labels in corpus]
     known = sorted({name for _, _, labels in corpus for name in labels})
 
     def cell(labels):
         if separator == "<>":
             return "".join(f"<{name}>" for name in labels)
+        if separator == "{}":
+            return "{" + ",".join(labels) + "}"
         return str(labels) if separator == "[]" else separator.join(labels)
 
     if layout == "columns":
@@ -357,6 +361,10 @@ def spreadsheet(chance: random.Random, corpus, path):
             rest = [row for place, row in enumerate(rows) if firsts[row[0]] != place]
             chance.shuffle(rest)
             rows = [rows[place] for place in sorted(firsts.values())] + rest
+    elif layout == "numbered rows":
+        header = [identity, text, label]
+        pairs = [(body, name) for _, body, labels in corpus for name in labels]
+        rows = [[f"r{number}", *pair] for number, pair in enumerate(pairs)]
     elif layout == "several":
         header = [identity, text, "l1", "l2", "l3"]
         rows = [[key, body, *labels, *[""] * (3 - len(labels))] for key, body, labels in corpus]
@@ -381,7 +389,7 @@ def spreadsheet(chance: random.Random, corpus, path):
         writer.writerow([row[place] for place in order])
     hint = f"sep={delimiter}\n" if chance.random() < 0.1 else ""
     path.write_bytes((hint + stream.getvalue()).encode(encoding))
-    return Fields(**named)
+    return Fields(**named), corpus
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -391,7 +399,7 @@ def test_200_dialects_give_the_same_documents_or_an_error(tmp_path, block):
         chance = random.Random(seed)
         corpus = make_corpus(chance, 24)
         path = tmp_path / chance.choice(["d.csv", "d.csv", "d.tsv"])
-        fields = spreadsheet(chance, corpus, path)
+        fields, corpus = spreadsheet(chance, corpus, path)
         try:
             found = found_in(path, fields)
         except DataError as error:
@@ -399,4 +407,4 @@ def test_200_dialects_give_the_same_documents_or_an_error(tmp_path, block):
             continue
         understood += 1
         assert sorted(found) == sorted(wanted_of(corpus)), f"dialect {seed}"
-    assert understood >= 35
+    assert understood >= 30

@@ -13,7 +13,7 @@ from neartag.data.documents.document import Document
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.grouping import group_rows
 from neartag.data.documents.layout import settle_layout
-from neartag.data.documents.parse import DocumentsOrErrors, parse_document
+from neartag.data.documents.parse import DocumentError, DocumentsOrErrors, parse_document
 
 _SAMPLE_ROWS = 2000
 _NAME = "the frame"
@@ -52,7 +52,10 @@ def frame_texts(frame: Any, fields: Fields | None = None) -> list[str]:
             "such as frame['body'], or fields=Fields(text='body')"
         )
     columns = [header.index(name) for name in wanted]
-    return [join_texts(row[column] for column in columns) for row in _rows(frame)]
+    try:
+        return [join_texts(row[column] for column in columns) for row in _rows(frame)]
+    except DocumentError as error:
+        raise ParameterError(f"the frame cannot be read: {'; '.join(error.args)}") from error
 
 
 def _rows(frame: Any) -> Iterator[Sequence[Any]]:
