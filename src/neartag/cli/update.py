@@ -49,10 +49,10 @@ def add(
     documents = read_data(data, "train", reading)
     if isinstance(documents, Dataset):
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
+    reading.tell_understood(quiet)
     with progress.start(None, "adding"):
         added, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
     reading.warn_skipped()
-    reading.tell_understood(quiet)
     report: dict[str, Any] = {
         "added": len(added.ids) - added.replaced,
         **({"replaced": added.replaced} if replace else {}),
