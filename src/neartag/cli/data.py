@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from neartag.data.dataset import Dataset
     from neartag.storage.bundle import StoredModel
+    from neartag.vocabulary.concepts import Vocabulary
 
 _XMC_HEADER = re.compile(rb"\s*[0-9]+[ \t]+[0-9]+[ \t]+[0-9]+\s*")
 
@@ -42,13 +43,15 @@ def load_training(
     encoder: Any = None,
     *,
     keep_texts: bool = False,
+    vocabulary: Vocabulary | None = None,
     n_jobs: int | None = -1,
     progress: Any = False,
 ) -> Training:
     """Return the points to train on; of a data set, its train part.
 
     The encoder (None: the default one for these documents; AutoFeatures: one that a trial chooses) is fitted to
-    documents. Rows that would take a good part of `memory`, in bytes (None: of the computer's), are mapped from files.
+    documents, whose labels are mapped to the concepts of a vocabulary. Rows that would take a good part of `memory`, in
+    bytes (None: of the computer's), are mapped from files.
     """
     from neartag.data import mapped
     from neartag.data.dataset import Dataset
@@ -56,7 +59,13 @@ def load_training(
     with mapped.memory_limit(memory):
         points = read_data(data, "train", reading)
         if isinstance(points, Dataset):
+            if vocabulary is not None:
+                raise DataError(f"{data} holds rows of features: --vocabulary is for documents with label names")
             return Training(points)
+        if vocabulary is not None:
+            from neartag.vocabulary.mapping import map_documents
+
+            points = map_documents(points, vocabulary)
         from neartag.encoders.registry import DEFAULTS, ENCODERS
         from neartag.tagging.feature_choice import fit_corpus
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,14 @@ from neartag.cli.encoder_options import EncoderOptions
 from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.sources import HELP, Reading, check_source, with_reading
+from neartag.cli.vocabulary_options import (
+    LabelLanguage,
+    OpenVocabulary,
+    VocabularyFile,
+    check_options,
+    load_vocabulary,
+    warn_of_near_duplicates,
+)
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.core.usage import Usage
@@ -90,6 +99,9 @@ def train(
     keep_texts: Annotated[
         bool, typer.Option("--keep-texts/--no-keep-texts", help="Keep texts in the model, for explanations.")
     ] = True,
+    vocabulary: VocabularyFile = None,
+    open_vocabulary: OpenVocabulary = False,
+    label_language: LabelLanguage = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     *,
@@ -121,6 +133,7 @@ def train(
         None if preset is None else presets.get_features(preset),
     )
     options.check()
+    check_options(vocabulary, open_vocabulary, label_language)
     check_target(model, overwrite)
 
     from neartag.cli.data import load_training
@@ -134,12 +147,21 @@ def train(
     classifier = chosen.estimator_class()(**settings)
     resolve_jobs(classifier.n_jobs)
     progress = output.progress(quiet)
+    with progress.start(None, f"reading {vocabulary}" if vocabulary else f"reading {data}"):
+        concepts = load_vocabulary(vocabulary, open_vocabulary, label_language)
     with progress.start(None, f"reading {data}"):
         memory = settings.get("max_memory")
         room = None if memory is None else parse_bytes(memory)
         keep = chosen.explains and keep_texts
         dataset, fitted, texts = load_training(
-            data, room, reading, to_fit, keep_texts=keep, n_jobs=classifier.n_jobs, progress=progress
+            data,
+            room,
+            reading,
+            to_fit,
+            keep_texts=keep,
+            vocabulary=concepts,
+            n_jobs=classifier.n_jobs,
+            progress=progress,
         )
     if fitted is None:
         options.refuse_rows(data)
@@ -149,6 +171,7 @@ def train(
     reading.warn_skipped()
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
+    alike = [] if fitted is None else warn_of_near_duplicates(dataset.label_names or [], model, quiet)
     usage = Usage()
     with progress.start(None, f"training {chosen.title}"):
         if chosen.unit_rows:
@@ -161,7 +184,7 @@ def train(
         output.message("votes alone decide: on the points held out they were better than rankers", quiet=quiet)
     with progress.start(None, f"saving {model}"):
         check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
-        save_bundle(stored, model)
+        save_bundle(replace(stored, vocabulary=concepts), model)
     show_report(
         {
             "model": model,
@@ -172,6 +195,8 @@ def train(
             **cost,
             "peak_rss_bytes": usage.measure()["peak_rss_bytes"],  # again: saving may have needed more than training
             **({} if choice is None else {"feature_choice": choice.describe()}),
+            **({} if concepts is None else {"concepts": len(concepts)}),
+            **({"near_duplicates": alike} if alike else {}),
             **reading.skipped,
             "mapped_bytes": count_mapped_bytes(dataset),
             "model_bytes": disk_bytes(Path(model)),
