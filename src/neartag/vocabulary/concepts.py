@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple
 
 from neartag.core.errors import DataError, ParameterError
 
 NO_LANGUAGE = ""  # of names whose language is not told
 
 
-@dataclass(frozen=True)
-class Concept:
+class Concept(NamedTuple):
     """One concept of a vocabulary."""
 
     label: str  # the name that models use for it; no other concept has it
     uri: str = ""  # "" where the vocabulary has none
-    names: Mapping[str, str] = field(default_factory=dict)  # preferred names by language
+    names: Mapping[str, str] = MappingProxyType({})  # preferred names by language
     alternatives: tuple[str, ...] = ()  # other names, in any language
     broader: tuple[str, ...] = ()  # URIs of broader concepts
 
@@ -78,20 +79,20 @@ class Vocabulary:
         for numbers in (self._by_label, self._by_uri):
             if name in numbers:
                 return self.concepts[numbers[name]]
-        for several in self._by_name:
-            own = several.get(name)
-            if own is not None:
-                if len(own) == 1:
-                    return self.concepts[own[0]]
-                named = ", ".join(self.concepts[number].uri or self.concepts[number].label for number in own[:3])
+        for index in (self._by_own_name, self._by_any_name, self._by_alternative):
+            if name in index.shared:
+                own = dict.fromkeys(index.shared[name])
+                named = ", ".join(self.concepts[number].uri or self.concepts[number].label for number in list(own)[:3])
                 raise DataError(f"the label {name!r} stands for {len(own)} concepts ({named}): give the URI instead")
+            if name in index.first:
+                return self.concepts[index.first[name]]
         return None
 
     def narrower(self, concept: Concept) -> set[str]:
         """Return the labels of a concept and of all below it, however far."""
         labels, waiting = {concept.label}, [concept.uri]
         while waiting:
-            for number in self._by_broader.get(waiting.pop(), ()):
+            for number in self._by_broader.get(waiting.pop()):
                 below = self.concepts[number]
                 if below.label not in labels:
                     labels.add(below.label)
@@ -108,14 +109,14 @@ class Vocabulary:
         old = self.get(label) or Concept(label)
         language = next((each for each, name in old.names.items() if name == label), self.language)
         others = tuple(dict.fromkeys(name for name in (*old.alternatives, label) if name != new))
-        return self._put(label, replace(old, label=new, names={**old.names, language: new}, alternatives=others))
+        return self._put(label, old._replace(label=new, names={**old.names, language: new}, alternatives=others))
 
     def merge(self, label: str, into: str) -> Vocabulary:
         """Return the vocabulary without a concept, whose names and URI lead to another from now on."""
         gone, kept = self.get(label) or Concept(label), self.get(into) or Concept(into)
         names = (*kept.alternatives, gone.label, *gone.other_names, *([gone.uri] if gone.uri else []))
         others = tuple(name for name in dict.fromkeys(names) if name != kept.label)
-        merged = self._put(into, replace(kept, alternatives=others))
+        merged = self._put(into, kept._replace(alternatives=others))
         concepts = [each for each in merged.concepts if each.label != label]
         if gone.uri:
             concepts = [_with_broader(each, gone.uri, kept.uri) for each in concepts]
@@ -136,29 +137,40 @@ class Vocabulary:
     def _by_uri(self) -> dict[str, int]:
         return {each.uri: number for number, each in enumerate(self.concepts) if each.uri}
 
-    @cached_property
-    def _by_name(self) -> tuple[dict[str, list[int]], ...]:
-        """Concepts by preferred name in the language of the labels, in any language, and by alternative name."""
-        own: dict[str, list[int]] = {}
-        preferred: dict[str, list[int]] = {}
-        alternative: dict[str, list[int]] = {}
-        for number, each in enumerate(self.concepts):
-            _list(own, [each.names[self.language]] if self.language in each.names else [], number)
-            _list(preferred, each.names.values(), number)
-            _list(alternative, each.alternatives, number)
-        return own, preferred, alternative
+    # Each is made when it is first needed: most labels are found by the first.
 
     @cached_property
-    def _by_broader(self) -> dict[str, list[int]]:
-        numbers: dict[str, list[int]] = {}
-        for number, each in enumerate(self.concepts):
-            _list(numbers, each.broader, number)
-        return numbers
+    def _by_own_name(self) -> _Index:
+        return _Index((each.names[self.language],) if self.language in each.names else () for each in self.concepts)
+
+    @cached_property
+    def _by_any_name(self) -> _Index:
+        return _Index(each.names.values() for each in self.concepts)
+
+    @cached_property
+    def _by_alternative(self) -> _Index:
+        return _Index(each.alternatives for each in self.concepts)
+
+    @cached_property
+    def _by_broader(self) -> _Index:
+        return _Index(each.broader for each in self.concepts)
 
 
-def _list(numbers: dict[str, list[int]], keys: Iterable[str], number: int) -> None:
-    for key in dict.fromkeys(keys):
-        numbers.setdefault(key, []).append(number)
+class _Index:
+    """Numbers of concepts by a text that some have: the first, and all where there are several."""
+
+    def __init__(self, texts: Iterable[Iterable[str]]) -> None:
+        self.first: dict[str, int] = {}
+        self.shared: dict[str, list[int]] = {}
+        for number, own in enumerate(texts):
+            for text in own:
+                first = self.first.setdefault(text, number)
+                if first != number:
+                    self.shared.setdefault(text, [first]).append(number)
+
+    def get(self, text: str) -> list[int]:
+        """Return the numbers of all concepts that have the text."""
+        return self.shared.get(text) or ([self.first[text]] if text in self.first else [])
 
 
 def _with_broader(concept: Concept, gone: str, kept: str) -> Concept:
@@ -166,4 +178,4 @@ def _with_broader(concept: Concept, gone: str, kept: str) -> Concept:
     if gone not in concept.broader:
         return concept
     uris = dict.fromkeys(kept if uri == gone else uri for uri in concept.broader)
-    return replace(concept, broader=tuple(uri for uri in uris if uri and uri != concept.uri))
+    return concept._replace(broader=tuple(uri for uri in uris if uri and uri != concept.uri))

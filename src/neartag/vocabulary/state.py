@@ -33,15 +33,8 @@ def _concept(entry: Any) -> Concept:
     if not isinstance(entry, list) or len(entry) != _FIELDS:
         raise ValueError("a concept is not a list of five")
     label, uri, names, alternatives, broader = entry
-    fine = isinstance(label, str) and isinstance(uri, str) and isinstance(names, dict)
-    if not fine or not _are_texts(names.values()) or not _are_lists_of_texts(alternatives, broader):
+    fine = isinstance(names, dict) and isinstance(alternatives, list) and isinstance(broader, list)
+    # In one go: there are many concepts, and loading a model waits for them.
+    if not fine or not {str}.issuperset(map(type, (label, uri, *names.values(), *alternatives, *broader))):
         raise ValueError("a concept has a part of the wrong type")
     return Concept(label, uri, names, tuple(alternatives), tuple(broader))
-
-
-def _are_lists_of_texts(*values: Any) -> bool:
-    return all(isinstance(value, list) and _are_texts(value) for value in values)
-
-
-def _are_texts(values: Any) -> bool:
-    return all(isinstance(value, str) for value in values)
