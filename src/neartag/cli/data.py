@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,6 +101,10 @@ def load_points(
     if not isinstance(points, Dataset):
         from neartag.tagging.corpus import encode_corpus
 
+        if stored.vocabulary is not None:  # other names are names of the same labels; none is refused here
+            from neartag.vocabulary.mapping import map_documents
+
+            points = map_documents(points, replace(stored.vocabulary, closed=False))
         corpus = encode_corpus(points, _encoder_of(stored, data))
         return corpus.X, _align_labels(corpus.Y, corpus.label_names or [], known or [])
     X = _fit_columns(points.X, stored.model.n_features, "features", data)
