@@ -10,6 +10,7 @@ from neartag.core.errors import DataError, ModelError, ParameterError
 from neartag.data import debian
 from neartag.data.documents import Document
 from neartag.rerank.merged_labels import merge_in_reranker
+from neartag.storage import folder, store
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
 from neartag.vocabulary.concepts import Concept, Vocabulary
@@ -230,3 +231,28 @@ def test_other_methods_answer_with_some_labels_too():
     everything = tagger.predict(["bread on a bicycle"], 4)[0]
     without = tagger.predict(["bread on a bicycle"], 4, exclude=["cycling"])[0]
     assert [tag.label for tag in without] == [tag.label for tag in everything if tag.label != "cycling"]
+
+
+def test_a_change_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch):
+    small().save(tmp_path)
+    live = LiveTagger(tmp_path)
+
+    def fail(source, target):
+        raise OSError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, "_replace", fail)
+        with pytest.raises(ModelError, match="no room"):
+            live.change_labels(lambda tagger: tagger.merge_label("Cooking", "cooking"))
+    assert live.tagger.labels == TextTagger.load(tmp_path).labels == ["Cooking", "cooking", "cycling", "kites"]
+    live.change_labels(lambda tagger: tagger.merge_label("Cooking", "cooking"))
+    assert TextTagger.load(tmp_path).labels == ["cooking", "cycling", "kites"]
+
+
+def test_a_damaged_vocabulary_is_told(tmp_path, monkeypatch):
+    small(VOCABULARY).save(tmp_path)
+    twice = {"closed": True, "language": "", "concepts": [["a", "", {}, [], []]] * 2}
+    monkeypatch.setattr(store, "to_json", lambda vocabulary: twice)
+    small(VOCABULARY).save(tmp_path)
+    with pytest.raises(ModelError, match="the vocabulary cannot be read"):
+        TextTagger.load(tmp_path)

@@ -24,9 +24,8 @@ def from_json(document: Any) -> Vocabulary:
         raise ValueError("it does not tell whether it is closed")
     if not isinstance(document.get("language"), str) or not isinstance(document.get("concepts"), list):
         raise ValueError("its language or its concepts are missing")
-    return Vocabulary(
-        tuple(_concept(entry) for entry in document["concepts"]), document["closed"], document["language"]
-    )
+    concepts = tuple(_concept(entry) for entry in document["concepts"])
+    return Vocabulary(concepts, document["closed"], document["language"])
 
 
 def _concept(entry: Any) -> Concept:
