@@ -147,8 +147,10 @@ def train(
     classifier = chosen.estimator_class()(**settings)
     resolve_jobs(classifier.n_jobs)
     progress = output.progress(quiet)
-    with progress.start(None, f"reading {vocabulary}" if vocabulary else f"reading {data}"):
-        concepts = load_vocabulary(vocabulary, open_vocabulary, label_language)
+    concepts = None
+    if vocabulary is not None:
+        with progress.start(None, f"reading {vocabulary}"):
+            concepts = load_vocabulary(vocabulary, open_vocabulary, label_language)
     with progress.start(None, f"reading {data}"):
         memory = settings.get("max_memory")
         room = None if memory is None else parse_bytes(memory)

@@ -47,10 +47,8 @@ def check_options(vocabulary: str | None, is_open: bool, language: str | None) -
     check_vocabulary_file(Path(vocabulary))
 
 
-def load_vocabulary(path: str | None, is_open: bool, language: str | None) -> Vocabulary | None:
-    """Return the vocabulary of the options, None where none is given."""
-    if path is None:
-        return None
+def load_vocabulary(path: str, is_open: bool, language: str | None) -> Vocabulary:
+    """Return the vocabulary of the options."""
     from neartag.vocabulary.read import read_vocabulary
 
     return read_vocabulary(path, closed=not is_open, language=language)
