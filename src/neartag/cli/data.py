@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from neartag.data.dataset import Dataset
     from neartag.storage.bundle import StoredModel
+    from neartag.vocabulary.concepts import Vocabulary
 
 _XMC_HEADER = re.compile(rb"\s*[0-9]+[ \t]+[0-9]+[ \t]+[0-9]+\s*")
 
@@ -43,13 +45,15 @@ def load_training(
     encoder: Any = None,
     *,
     keep_texts: bool = False,
+    vocabulary: Vocabulary | None = None,
     n_jobs: int | None = -1,
     progress: Any = False,
 ) -> Training:
     """Return the points to train on; of a data set, its train part.
 
     The encoder (None: the default one for these documents; AutoFeatures: one that a trial chooses) is fitted to
-    documents. Rows that would take a good part of `memory`, in bytes (None: of the computer's), are mapped from files.
+    documents, whose labels are mapped to the concepts of a vocabulary. Rows that would take a good part of `memory`, in
+    bytes (None: of the computer's), are mapped from files.
     """
     from neartag.data import mapped
     from neartag.data.dataset import Dataset
@@ -57,8 +61,15 @@ def load_training(
     with mapped.memory_limit(memory):
         points = read_data(data, "train", reading)
         if isinstance(points, Dataset):
+            if vocabulary is not None:
+                raise DataError(f"{data} holds rows of features: --vocabulary is for documents with label names")
             return Training(points)
         from neartag.data.documents.describe import describe_labels
+
+        if vocabulary is not None:
+            from neartag.vocabulary.mapping import map_documents
+
+            points = map_documents(points, vocabulary)
         from neartag.encoders.registry import DEFAULTS, ENCODERS
         from neartag.tagging.feature_choice import fit_corpus
 
@@ -95,6 +106,10 @@ def load_points(
     if not isinstance(points, Dataset):
         from neartag.tagging.corpus import encode_corpus
 
+        if stored.vocabulary is not None:  # other names are names of the same labels; none is refused here
+            from neartag.vocabulary.mapping import map_documents
+
+            points = map_documents(points, replace(stored.vocabulary, closed=False))
         corpus = encode_corpus(points, _encoder_of(stored, data))
         return corpus.X, _align_labels(corpus.Y, corpus.label_names or [], known or [])
     X = _fit_columns(points.X, stored.model.n_features, "features", data)

@@ -22,6 +22,7 @@ from neartag.cli.datasets import app as datasets
 from neartag.cli.demo import demo
 from neartag.cli.evaluate import evaluate
 from neartag.cli.inspect import inspect
+from neartag.cli.labels import labels
 from neartag.cli.methods import methods
 from neartag.cli.predict import predict
 from neartag.cli.reproduce import reproduce
@@ -91,6 +92,7 @@ for command in (
     explain,
     add,
     forget,
+    labels,
     predict,
     evaluate,
     inspect,

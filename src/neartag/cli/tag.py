@@ -24,6 +24,18 @@ Threshold = Annotated[
         "precision=0.8: the score that gave that precision.",
     ),
 ]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL|PREFIX*|under:CONCEPT",
+        help="Only this label, those that begin so, or a concept of the vocabulary and all narrower ones. May be given "
+        "several times.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(metavar="LABEL|PREFIX*|under:CONCEPT", help="Leave such labels out. May be given several times."),
+]
 # What `explain` prints for a label that no document voted for, by what brought the label up.
 WITHOUT_VOTERS = {
     "mean": "no document near has it: its documents, taken together, use words of the text",
@@ -33,18 +45,28 @@ NO_LABEL = "  no label"
 Texts = Annotated[list[str], typer.Argument(metavar="TEXT…", help="The text, or several, or - for lines of input.")]
 
 
-def tag(model: Model, texts: Texts, k: Count = 5, threshold: Threshold = None, as_json: AsJson = False) -> None:
+def tag(
+    model: Model,
+    texts: Texts,
+    k: Count = 5,
+    threshold: Threshold = None,
+    only: Only = None,
+    without: Without = None,
+    as_json: AsJson = False,
+) -> None:
     """Print the labels of a text, best first, each with its score.
 
     The score is the probability that the label is right, if the model is calibrated or refined; otherwise it is the
-    label's share of the votes. With --json, each text gets one line of JSON.
+    label's share of the votes. With --json, each text gets one line of JSON; a model with a vocabulary then also tells
+    each label's URI and its preferred names by language.
     """
     min_score = read_threshold(threshold)
     tagger = _load_to_answer_once(model)
     given = read_text_lines() if texts == [STDIN] else texts
-    for number, (text, tags) in enumerate(zip(given, tagger.predict(given, k, min_score), strict=True)):
+    answers = tagger.predict(given, k, min_score, include=only, exclude=without)
+    for number, (text, tags) in enumerate(zip(given, answers, strict=True)):
         if as_json:
-            print(output.json_line({"text": text, "labels": [each._asdict() for each in tags]}))
+            print(output.json_line({"text": text, "labels": [_tag_as_json(each, tagger) for each in tags]}))
             continue
         if len(given) > 1:
             print(("\n" if number else "") + output.shorten(text))
@@ -112,6 +134,12 @@ def _show_tags(tags: list[Tag]) -> None:
         print(NO_LABEL)
     for each in tags:
         print(f"  {100 * each.score:5.1f}%  {output.escape_controls(each.label)}")
+
+
+def _tag_as_json(tag: Tag, tagger: TextTagger) -> dict[str, Any]:
+    concept = None if tagger.vocabulary is None else tagger.vocabulary.get(tag.label)
+    known = {} if concept is None else {"uri": concept.uri or None, "names": dict(concept.names)}
+    return {**tag._asdict(), **known}
 
 
 def _word_with_weight(word: Word) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,14 @@ from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import HELP, check_source
+from neartag.cli.vocabulary_options import (
+    LabelLanguage,
+    OpenVocabulary,
+    VocabularyFile,
+    check_options,
+    load_vocabulary,
+    warn_of_near_duplicates,
+)
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.core.usage import Usage
@@ -91,6 +100,9 @@ def train(
     keep_texts: Annotated[
         bool, typer.Option("--keep-texts/--no-keep-texts", help="Keep texts in the model, for explanations.")
     ] = True,
+    vocabulary: VocabularyFile = None,
+    open_vocabulary: OpenVocabulary = False,
+    label_language: LabelLanguage = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     *,
@@ -122,6 +134,7 @@ def train(
         None if preset is None else presets.get_features(preset),
     )
     options.check()
+    check_options(vocabulary, open_vocabulary, label_language)
     check_target(model, overwrite)
 
     from neartag.cli.data import load_training
@@ -135,12 +148,23 @@ def train(
     classifier = chosen.estimator_class()(**settings)
     resolve_jobs(classifier.n_jobs)
     progress = output.progress(quiet)
+    concepts = None
+    if vocabulary is not None:
+        with progress.start(None, f"reading {vocabulary}"):
+            concepts = load_vocabulary(vocabulary, open_vocabulary, label_language)
     with progress.start(None, f"reading {data}"):
         memory = settings.get("max_memory")
         room = None if memory is None else parse_bytes(memory)
         keep = chosen.explains and keep_texts
         dataset, fitted, texts = load_training(
-            data, room, reading, to_fit, keep_texts=keep, n_jobs=classifier.n_jobs, progress=progress
+            data,
+            room,
+            reading,
+            to_fit,
+            keep_texts=keep,
+            vocabulary=concepts,
+            n_jobs=classifier.n_jobs,
+            progress=progress,
         )
     if fitted is None:
         options.refuse_rows(data)
@@ -151,6 +175,7 @@ def train(
     reading.tell_understood(quiet)
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
+    alike = [] if fitted is None else warn_of_near_duplicates(dataset.label_names or [], model, quiet)
     usage = Usage()
     with progress.start(None, f"training {chosen.title}"):
         if chosen.unit_rows:
@@ -163,7 +188,7 @@ def train(
         output.message("votes alone decide: on the points held out they were better than rankers", quiet=quiet)
     with progress.start(None, f"saving {model}"):
         check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
-        save_bundle(stored, model)
+        save_bundle(replace(stored, vocabulary=concepts), model)
     show_report(
         {
             "model": model,
@@ -174,6 +199,8 @@ def train(
             **cost,
             "peak_rss_bytes": usage.measure()["peak_rss_bytes"],  # again: saving may have needed more than training
             **({} if choice is None else {"feature_choice": choice.describe()}),
+            **({} if concepts is None else {"concepts": len(concepts)}),
+            **({"near_duplicates": alike} if alike else {}),
             **reading.skipped,
             "mapped_bytes": count_mapped_bytes(dataset),
             "model_bytes": disk_bytes(Path(model)),

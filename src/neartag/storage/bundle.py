@@ -10,6 +10,7 @@ from neartag.core.errors import ModelError, NeartagError
 from neartag.methods import registry
 from neartag.storage.manifest import Manifest
 from neartag.storage.texts import Texts
+from neartag.vocabulary.concepts import Vocabulary
 
 if TYPE_CHECKING:
     from neartag.storage.segments import Segment  # it needs scipy: imported only where documents were added
@@ -35,6 +36,8 @@ class StoredModel:
         Small values that go with the model, by name, such as the calibration.
     manifest : Manifest, or None
         What model.json says; None for a model that was not read from a folder.
+    vocabulary : Vocabulary, or None
+        What the labels mean, and which names lead to them.
     """
 
     model: Any
@@ -45,6 +48,7 @@ class StoredModel:
     texts: Texts | None = None
     extras: dict[str, Any] = field(default_factory=dict)
     manifest: Manifest | None = None
+    vocabulary: Vocabulary | None = None
 
     def with_segment(self, segment: Segment) -> StoredModel:
         """Return the stored model with the segment's documents added; nothing is written."""

@@ -64,11 +64,14 @@ class Manifest:
     label_names: File | None = None
     point_names: File | None = None
     texts: File | None = None
+    vocabulary: File | None = None
     added: tuple[AddedEntry, ...] = ()
     extras: dict[str, Any] = field(
         default_factory=dict
     )  # small values that go with the model, by name, such as the calibration
-    generation: int = 0  # how often documents were forgotten: the same files may then hold other points
+    generation: int = (
+        0  # how often documents were forgotten or labels changed: the same files may then hold other points
+    )
     neartag_version: str = __version__
 
     @property
@@ -80,7 +83,7 @@ class Manifest:
     def trained_files(self) -> list[File]:
         """The files that adding documents leaves as they are."""
         features = [] if self.features is None else [self.features.settings, self.features.arrays]
-        others = (file for file in (self.label_names, self.point_names, self.texts) if file)
+        others = (file for file in (self.label_names, self.point_names, self.texts, self.vocabulary) if file)
         return [*self.parts.values(), *features, *others]
 
     @property
@@ -95,6 +98,7 @@ class Manifest:
             "label_names": self.label_names is not None,
             "point_names": self.point_names is not None,
             "texts": self.texts is not None,
+            "vocabulary": self.vocabulary is not None,
             "added": sum(entry.points for entry in self.added),
             "extras": self.extras,
             "files": {file.name: file.bytes for file in self.files},
@@ -121,6 +125,7 @@ class Manifest:
             "label_names": None if self.label_names is None else self.label_names.to_json(),
             "point_names": None if self.point_names is None else self.point_names.to_json(),
             "texts": None if self.texts is None else self.texts.to_json(),
+            **({} if self.vocabulary is None else {"vocabulary": self.vocabulary.to_json()}),
             "added": [{"file": entry.file.to_json(), "points": entry.points} for entry in self.added],
             "extras": self.extras,
             "generation": self.generation,
@@ -177,6 +182,7 @@ def parse_manifest(document: dict[str, Any], path: Path) -> Manifest:
         label_names=_file(document, "label_names", "json", path) if document.get("label_names") is not None else None,
         point_names=_file(document, "point_names", "json", path) if document.get("point_names") is not None else None,
         texts=_file(document, "texts", "safetensors", path) if document.get("texts") is not None else None,
+        vocabulary=_file(document, "vocabulary", "json", path) if document.get("vocabulary") is not None else None,
         added=tuple(_parse_added(entry, path) for entry in _field({"added": [], **document}, "added", list, path)),
         extras=_field({"extras": {}, **document}, "extras", dict, path),
         generation=_field({"generation": 0, **document}, "generation", int, path),

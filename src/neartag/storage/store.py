@@ -4,7 +4,7 @@
     <part>.<hash>.safetensors   arrays, one file for each part: model, learner-000, …, features
     texts.<hash>.safetensors    the training documents' texts
     added.<hash>.safetensors    documents added after training (segments.py)
-    <what>.<hash>.json          the rest: features (their settings), label-names, point-names
+    <what>.<hash>.json          the rest: features (their settings), label-names, point-names, vocabulary
     .lock                       held by whoever saves
 
 The hash in a file's name is that of its content, so a new model never overwrites a file of the old one. New files are
@@ -34,6 +34,8 @@ from neartag.storage.folder import FolderWriter, open_files, read_content, refus
 from neartag.storage.locking import lock
 from neartag.storage.manifest import PART_NAME, FeaturesEntry, File, Manifest
 from neartag.storage.texts import Texts
+from neartag.vocabulary.concepts import Vocabulary
+from neartag.vocabulary.state import from_json, to_json
 
 __all__ = ["Storable", "StoredModel", "inspect", "load", "lock", "save", "save_bundle"]
 
@@ -60,6 +62,7 @@ def save(
     features: Any = None,
     texts: Texts | None = None,
     extras: dict[str, Any] | None = None,
+    vocabulary: Vocabulary | None = None,
     generation: int = 0,
     locked: bool = False,
 ) -> Manifest:
@@ -79,8 +82,10 @@ def save(
         The texts of the training points.
     extras : dict, optional
         Small values that go with the model, which JSON can hold.
+    vocabulary : Vocabulary, optional
+        What the labels mean, and which names lead to them.
     generation : int, default 0
-        How often documents were forgotten.
+        How often documents were forgotten, or labels changed.
     locked : bool, default False
         Whether the caller holds the folder's lock already.
 
@@ -121,7 +126,8 @@ def save(
     for part in parts:
         if part == "features" or not PART_NAME.fullmatch(part):
             raise ParameterError(f"a part cannot be named {part!r}: use small letters, digits, dashes; not 'features'")
-    given = {"label-names": labels, "point-names": points}
+    described = None if vocabulary is None else to_json(vocabulary)
+    given = {"label-names": labels, "point-names": points, "vocabulary": described}
     names = {stem: encode_json(value, stem) for stem, value in given.items() if value is not None}
     try:
         refuse_foreign_folder(place)
@@ -137,6 +143,7 @@ def save(
                 label_names=name_files.get("label-names"),
                 point_names=name_files.get("point-names"),
                 texts=None if texts is None else writer.add("texts", "safetensors", _pack_texts(texts)),
+                vocabulary=name_files.get("vocabulary"),
                 extras=extras or {},
                 generation=generation,
             )
@@ -159,6 +166,7 @@ def save_bundle(
         features=stored.features,
         texts=stored.texts,
         extras=stored.extras,
+        vocabulary=stored.vocabulary,
         generation=generation,
         locked=locked,
     )
@@ -255,7 +263,11 @@ def _assemble(
     wrong = find_miscount(model, labels, points, texts)
     if wrong:
         raise ModelError(f"{place} is damaged, {wrong}: restore the model folder from a copy, or train the model again")
-    stored = StoredModel(model, labels, points, features, manifest.info, texts, manifest.extras, manifest)
+    vocabulary = None
+    if manifest.vocabulary is not None:
+        with report_damage("the vocabulary", place):
+            vocabulary = from_json(contents[manifest.vocabulary.name])
+    stored = StoredModel(model, labels, points, features, manifest.info, texts, manifest.extras, manifest, vocabulary)
     if not manifest.added:
         return stored
     from neartag.storage.additions import apply_segments  # it needs scipy

@@ -28,15 +28,19 @@ def tag_texts(
     threshold: str | float | None = None,
     *,
     n_jobs: int | None = -1,
+    model: Any = None,
 ) -> list[list[Tag]]:
-    """Return the labels of each text, best first, at most k of them; `TextTagger.predict` says what the rest is."""
+    """Return the labels of each text, best first, at most k of them; `TextTagger.predict` says what the rest is.
+
+    `model` answers in place of the stored one, where only some labels are asked for.
+    """
     if isinstance(texts, str):
         raise ParameterError("texts is a single string: give a list of texts")
     check_count("k", k)
     min_score = find_min_score(threshold, calibration)
     X = stored.features.transform(texts)  # (n, d)
     k = _possible_count(stored, k)
-    ids, scores, shares = rank_with_shares(stored.model, X, k, n_jobs)  # (n, k) each
+    ids, scores, shares = rank_with_shares(stored.model if model is None else model, X, k, n_jobs)  # (n, k) each
     scores = calibrate_scores(calibration, scores)
     names = stored.label_names or []
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from neartag.data.documents import Document
@@ -12,6 +13,8 @@ from neartag.tagging import calibration as calibrations
 from neartag.tagging.common_words import warn_of_texts_apart
 from neartag.tagging.corpus import Corpus
 from neartag.tagging.feature_choice import fit_corpus
+from neartag.vocabulary.concepts import Vocabulary
+from neartag.vocabulary.mapping import map_documents
 from neartag.x1.classifier import X1Classifier
 
 
@@ -22,17 +25,22 @@ def fit_documents(
     *,
     calibration: str | None = "auto",
     keep_texts: bool = True,
+    vocabulary: Vocabulary | None = None,
     progress: Any = False,
 ) -> StoredModel:
     """Encode documents, each read once, fit a classifier to them, and return what a model folder holds.
 
-    An encoder that is AutoFeatures is chosen here. `fit_bundle` says what the other parameters are.
+    An encoder that is AutoFeatures is chosen here. Labels are mapped to the concepts of a vocabulary, which goes with
+    the model. `fit_bundle` says what the other parameters are.
     """
     if calibration is not None:
         calibrations.check_kind(calibration)  # before the documents are read
     machine = {"n_jobs": getattr(classifier, "n_jobs", -1), "max_memory": getattr(classifier, "max_memory", None)}
+    if vocabulary is not None:
+        documents = map_documents(documents, vocabulary)
     corpus, encoder = fit_corpus(documents, encoder, keep_texts=keep_texts, progress=progress, **machine)
-    return fit_bundle(corpus, classifier, encoder, calibration=calibration, progress=progress)
+    stored = fit_bundle(corpus, classifier, encoder, calibration=calibration, progress=progress)
+    return replace(stored, vocabulary=vocabulary)
 
 
 def make_classifier(refine: bool | None) -> X1Classifier:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -143,6 +143,17 @@ class LiveTagger:
             if count:
                 self._write(changed)
             return count
+
+    def change_labels(self, change: Callable[[TextTagger], None]) -> None:
+        """Rename, merge or close labels, on disk too: `change` is called with a tagger that it may change.
+
+        The folder is written anew, and holds the old labels or the new ones whatever happens.
+        """
+        with self._lock, lock(self.folder):
+            self.refresh()
+            changed = self.tagger.copy()
+            change(changed)
+            self._write(changed)
 
     @property
     def manifest(self) -> Manifest:

@@ -17,8 +17,11 @@ from neartag.tagging import calibration as calibrations
 from neartag.tagging.answering import Tag, explain_text, tag_texts
 from neartag.tagging.calibration import Calibration
 from neartag.tagging.explain import Reason, is_refined
+from neartag.tagging.label_changes import close_labels, merge_labels, rename_label
 from neartag.tagging.labelled_items import make_documents, read_texts
+from neartag.tagging.restricted import RestrictedModels
 from neartag.tagging.update import forget_points, make_segment, mark_points, number_points
+from neartag.vocabulary.concepts import Vocabulary
 
 __all__ = ["Reason", "Tag", "TextTagger"]
 
@@ -41,6 +44,9 @@ class TextTagger:
         How scores become probabilities; None: not at all.
     keep_texts : bool, default True
         Keep the texts in the model, so that explanations can show them.
+    vocabulary : Vocabulary, optional
+        Labels are mapped to its concepts, by any of their names or by URI; other labels are refused where it is closed.
+        `neartag.vocabulary.read.read_vocabulary` reads one.
 
     Examples
     --------
@@ -66,15 +72,17 @@ class TextTagger:
         refine: bool | None = None,
         calibration: str | None = "auto",
         keep_texts: bool = True,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         if refine is not None and classifier is not None:
             raise ParameterError("refine is for TextTagger's own classifier: give it to yours, X1Classifier(refine=…)")
         make_encoder(features)  # raises where it cannot be one
         self._features, self._classifier, self._refine = features, classifier, refine
-        self._calibration_kind, self._keep_texts = calibration, keep_texts
+        self._calibration_kind, self._keep_texts, self._vocabulary = calibration, keep_texts, vocabulary
         self._stored: StoredModel | None = None
         self._calibration: Calibration | None = None
         self._rows_by_id: dict[str, int] | None = None  # made when it is first needed, and kept up to date then
+        self._restricted = RestrictedModels()
 
     @classmethod
     def of(cls, stored: StoredModel) -> TextTagger:
@@ -163,6 +171,7 @@ class TextTagger:
             fitting.make_classifier(self._refine) if self._classifier is None else self._classifier,
             calibration=self._calibration_kind,
             keep_texts=self._keep_texts,
+            vocabulary=self._vocabulary,
             progress=progress,
         )
         self._take(stored)
@@ -177,6 +186,11 @@ class TextTagger:
     def labels(self) -> list[str]:
         """Every label's name; labels of added documents come last."""
         return list(self.stored.label_names or [])
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """What the labels mean, and which names lead to them; None where nothing tells."""
+        return self.stored.vocabulary
 
     @property
     def calibration(self) -> Calibration | None:
@@ -205,6 +219,8 @@ class TextTagger:
         threshold: str | float | None = None,
         *,
         fields: Fields | None = None,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
         n_jobs: int | None = -1,
     ) -> list[list[Tag]]:
         """Return the labels of each text, best first.
@@ -220,6 +236,10 @@ class TextTagger:
             that precision, on held-out texts; they need a calibrated model.
         fields : Fields, optional
             Says which column of a frame has the texts: "text" unless given.
+        include, exclude : list of str, optional
+            Only these labels, and none of those. Each is a label (with a vocabulary, any of its names, or its URI), or
+            "fruit*" for all labels that begin so, or "under:fruit" for a concept and all that are narrower. Scores do
+            not change. A refined model answers with those of a text's candidates that are asked for; there may be none.
         n_jobs : int, default -1
             Cores to use; -1: all.
 
@@ -231,10 +251,11 @@ class TextTagger:
         Raises
         ------
         ParameterError
-            `k` or `threshold` cannot be used.
+            `k` or `threshold` cannot be used, or there is no such label.
         """
         texts = read_texts(texts, fields)
-        return tag_texts(self.stored, self.calibration, texts, k, threshold, n_jobs=n_jobs)
+        model = self._restricted.get(self.stored, include, exclude)
+        return tag_texts(self.stored, self.calibration, texts, k, threshold, n_jobs=n_jobs, model=model)
 
     def explain(self, text: Any, k: int = 5, voters: int = 5, words: int = 10) -> list[Reason]:
         """Return the best labels of a text, each with the documents that voted for it and the words they share.
@@ -334,6 +355,21 @@ class TextTagger:
         if names:
             self._stored, self._rows_by_id = forget_points(self.stored, gone), None
         return int(gone.sum())
+
+    def rename_label(self, label: str, new: str) -> None:
+        """Give a label another name; the old one, and with a vocabulary any other of its names, still leads to it."""
+        self._take(rename_label(self.stored, label, new))
+
+    def merge_label(self, label: str, into: str) -> None:
+        """Make two labels one, without training again: documents that had either have `into` from now on.
+
+        Names of the label that is gone lead to `into`. ModelError where the model's method cannot do it.
+        """
+        self._take(merge_labels(self.stored, label, into))
+
+    def close_labels(self, closed: bool = True) -> None:
+        """Refuse labels, from now on, that neither the model nor its vocabulary has; False: take any again."""
+        self._take(close_labels(self.stored, closed))
 
     def _check_fitted(self) -> StoredModel:
         if self._stored is None:

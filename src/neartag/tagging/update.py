@@ -18,12 +18,14 @@ from neartag.linalg.rows import as_rows, normalise
 from neartag.storage.bundle import StoredModel, update_module
 from neartag.storage.segments import Segment
 from neartag.storage.texts import Texts
+from neartag.vocabulary.mapping import map_labels
 
 
 def make_segment(stored: StoredModel, documents: Sequence[Document], taken: Container[str]) -> Segment:
     """Return the documents as a segment of the model; `taken` holds the ids of the model's points.
 
-    A document without an id gets one that no other document has. DataError for an id that is taken or given twice.
+    A document without an id gets one that no other document has. DataError for an id that is taken or given twice, and
+    for a label that a closed vocabulary does not have.
     """
     ids = [uuid.uuid4().hex if document.id is None else document.id for document in documents]
     seen: set[str] = set()
@@ -34,13 +36,21 @@ def make_segment(stored: StoredModel, documents: Sequence[Document], taken: Cont
         seen.add(name)
     column = {name: place for place, name in enumerate(stored.label_names or [])}
     known = len(column)
-    columns = [sorted({column.setdefault(name, len(column)) for name in document.labels}) for document in documents]
+    named = [_known_labels(stored, document, column) for document in documents]
+    columns = [sorted({column.setdefault(name, len(column)) for name in names}) for names in named]
     indices = np.array([place for row in columns for place in row], np.int32)
     pieces = np.ones(len(indices), np.float32), indices, csr.pointer([len(row) for row in columns])
     Y = csr_matrix(pieces, shape=(len(ids), len(column)))  # (m, L) with the new labels
     rows = normalise(as_rows(encode_documents(stored.features, documents)))  # (m, d)
     texts = None if stored.texts is None else Texts.from_strings(document.text for document in documents)
     return Segment(rows, Y, ids, list(column)[known:], texts)
+
+
+def _known_labels(stored: StoredModel, document: Document, known: Container[str]) -> list[str]:
+    """Return the document's labels as the model's vocabulary has them."""
+    if stored.vocabulary is None:
+        return document.labels
+    return map_labels(document.labels, stored.vocabulary, known, document.place)
 
 
 def encode_documents(encoder: Any, documents: Sequence[Document]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -54,6 +54,7 @@ class X1Model:
     forgotten: int = 0  # points that were trained on and are no longer there
     approximate: bool = False  # whether votes only propose labels, before the reranker is there, and need not be exact
     batch_rows: int = BATCH_ROWS  # rows answered at once
+    allowed: np.ndarray | None = None  # (L,) the labels that may be answered, where they are not all
 
     def __post_init__(self) -> None:
         """Count the labels unless they are counted already: ties and rows without features are decided by it."""
@@ -117,6 +118,17 @@ class X1Model:
         other.settings = self.settings.replace(**changed)
         return other
 
+    def restrict(self, allowed: np.ndarray) -> X1Model:
+        """Return a model of the same arrays that answers with the allowed labels (L,) only; scores do not change.
+
+        Where none of a row's labels is allowed there is no answer: frequent labels do not stand in.
+        """
+        if self.reranker is None:
+            return replace(self, Y=csr.keep_entries(self.Y, allowed[self.Y.indices]), allowed=allowed)
+        other = copy.copy(self)  # with what was made of the arrays: rankers decide among all labels
+        other.allowed = allowed
+        return other
+
     # What an answer is made of
 
     def retrieve(self, X: object, *, n_jobs: int | None = -1) -> Retrieved:
@@ -148,7 +160,7 @@ class X1Model:
             labels = np.pad(best, ((0, 0), (0, k - most)), constant_values=-1)
             scores = np.pad(scores, ((0, 0), (0, k - most)))
         unheard = labels[:, 0] < 0
-        if unheard.any():
+        if self.allowed is None and unheard.any():
             labels[unheard], scores[unheard] = most_frequent(self.frequency, self.n_points, k)
         return labels, scores
 
@@ -167,7 +179,9 @@ class X1Model:
         candidates = self.reranker.candidates(
             retrieved.rows, self.label_arrays, *voters, self.frequency, retrieved.threads
         )
-        return candidates.labels, self.reranker.scores(retrieved.rows, candidates, self.frequency, retrieved.threads)
+        scores = self.reranker.scores(retrieved.rows, candidates, self.frequency, retrieved.threads)
+        labels = candidates.labels
+        return labels if self.allowed is None else np.where(self.allowed[labels], labels, np.int32(-1)), scores
 
     def _search(self, rows: Rows | SingleRow, threads: int) -> Retrieved:
         return retrieve(rows, self.learners, self.index, self.settings, self.n_points, self.prune, threads)

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
 from neartag.linalg.rows import Rows, dense
+from neartag.rerank.merged_labels import merge_in_reranker
 from neartag.rerank.new_labels import rank_new_labels
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.model import X1Model
@@ -60,6 +61,29 @@ def forget(model: X1Model, gone: np.ndarray) -> X1Model:
         forgotten=model.forgotten + int((gone & ~model.added).sum()),
     )
     return _rank_new_labels(fewer, model.Y[gone].indices)
+
+
+def merge_labels(model: X1Model, gone: int, into: int) -> X1Model:
+    """Return the model with one label merged into another: points that had either have it; later labels move up by one.
+
+    The ranker of the merged label is fitted again, to the points of both.
+    """
+    target = np.arange(model.n_labels, dtype=np.int32)
+    target[gone] = into
+    target -= target > gone  # (L,) the new number of each label
+    pieces = model.Y.data.copy(), target[model.Y.indices], model.Y.indptr.copy()
+    Y = csr_matrix(pieces, shape=(model.n_points, model.n_labels - 1))
+    Y.sum_duplicates()
+    Y.data[:] = 1
+    frequency = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64, copy=False)
+    reranker = model.reranker
+    if reranker is not None:
+        rerank, having = model.settings.rerank, np.zeros(model.n_points, bool)
+        having[csr.row_numbers(Y)[Y.indices == target[into]]] = True
+        learned = having, model.index, float(rerank.cost), rerank.min_weight
+        reranker = merge_in_reranker(reranker, gone, into, *learned)
+    # Where neither label was trained, the merged one may have points enough for a ranker of its own now.
+    return _rank_new_labels(replace(model, Y=Y, frequency=frequency, reranker=reranker), target[[into]])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,74 @@
+"""`neartag labels`: the labels of a model listed, renamed, merged and closed without training again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import AsJson, Model
+from neartag.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from neartag.tagging.tagger import TextTagger
+
+
+def labels(
+    model: Model,
+    rename: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="LABEL NEW", help="Give a label another name.")
+    ] = None,
+    merge: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="FROM INTO", help="Make two labels one: documents of FROM have INTO from then on."),
+    ] = None,
+    close: Annotated[
+        bool | None,
+        typer.Option("--close/--open", help="Refuse new labels in documents that are added, or take them again."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the labels of a model, or change them without training again.
+
+    The list has each label, how many documents have it, and its URI where the model has a vocabulary. Old names of a
+    label that was renamed or merged still lead to it when documents are added.
+    """
+    if sum(each is not None for each in (rename, merge, close)) > 1:
+        raise ParameterError("give one of --rename, --merge and --close/--open at a time")
+    if rename is None and merge is None and close is None:
+        _show_labels(model, as_json)
+        return
+    from neartag.tagging.live import LiveTagger
+
+    def change(tagger: TextTagger) -> None:
+        if rename is not None:
+            tagger.rename_label(*rename)
+        elif merge is not None:
+            tagger.merge_label(*merge)
+        else:
+            tagger.close_labels(bool(close))
+
+    live = LiveTagger(model)
+    live.change_labels(change)
+    tagger = live.tagger
+    report = {"labels": len(tagger.labels), "closed": tagger.vocabulary is not None and tagger.vocabulary.closed}
+    if as_json:
+        output.show_json(report)
+    else:
+        output.show_pairs(
+            [("labels", f"{report['labels']:,}"), ("new labels", "refused" if report["closed"] else "taken")]
+        )
+
+
+def _show_labels(model: str, as_json: bool) -> None:
+    from neartag.tagging.label_changes import list_labels
+    from neartag.tagging.tagger import TextTagger
+
+    for entry in list_labels(TextTagger.load(model).stored):
+        if as_json:
+            print(output.json_line(entry._asdict()))
+            continue
+        count = "" if entry.documents is None else f"{entry.documents:,}"
+        cells = [f"{count:>9}", output.escape_controls(entry.label), *([entry.uri] if entry.uri else [])]
+        print("  ".join(cells))
