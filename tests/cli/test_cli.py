@@ -324,7 +324,7 @@ class TestMistakes:
             assert f"{ending}" in said
         assert "--format, jsonl, csv, tsv, excel, parquet, fasttext or folder" in said
         said = fail("train", tmp_path / name, tmp_path / "m", "--format", "xml")
-        assert said == "error: --format must be jsonl, csv, tsv, parquet, fasttext or folder, not 'xml'\n"
+        assert said == "error: --format must be jsonl, csv, tsv, excel, parquet, fasttext or folder, not 'xml'\n"
 
     def test_in_a_folder_of_data(self, text_folder, tmp_path):
         (tmp_path / "docs").mkdir()

@@ -19,6 +19,7 @@ NONE, LIST, ANGLE = "none", "list", "angle"
 _STRONG = (";", "|", "\n")
 _WEAK = ","
 _CLEAR_REUSE = 0.7  # of parts in other cells too: in lists of labels nearly all, in "city, country" about half
+_SOME_REUSE = 0.4  # enough to doubt that a cell with blanks is one name
 _RARE = 0.05  # of the cells: a second separator in so few stands inside labels
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
@@ -93,9 +94,12 @@ def _choose_strong(filled: list[str], counts: dict[str, int], strong: list[str])
 
 
 def _looks_like_words(filled: list[str]) -> bool:
-    """Return whether cells look like lists of words: few words make many cells."""
+    """Return whether cells look like lists of words: few words make many cells, or hardly a cell occurs twice."""
     words = {word for cell in filled for word in cell.split(" ")}
-    return len(set(filled)) >= len(words) and reuse(filled, " ") >= _CLEAR_REUSE
+    cells = set(filled)
+    share = reuse(cells, " ")
+    makes_many = len(cells) >= len(words) and share >= _CLEAR_REUSE
+    return makes_many or (share >= _SOME_REUSE and 2 * len(cells) >= max(len(words), len(filled)))
 
 
 def _ambiguous(filled: list[str], mark: str, problem: str) -> DataError:
