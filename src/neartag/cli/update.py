@@ -41,11 +41,13 @@ def add(
     """
     check_source(data)
     from neartag.data.dataset import Dataset
+    from neartag.storage.bundle import update_module
     from neartag.tagging.live import LiveTagger
 
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
         live = LiveTagger(model)
+    update_module(live.tagger.stored.model)  # a model that takes no documents is told before any is read
     documents = read_data(data, "train", reading)
     if isinstance(documents, Dataset):
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
