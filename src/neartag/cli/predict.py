@@ -52,7 +52,7 @@ def predict(
     \n and \r stand for a backslash, a tab and line breaks. A point with nothing that the model knows, such as a text of
     unknown words, gets the most frequent labels, scored by their frequency. Labels in INPUT are ignored.
     """
-    _check_output(target, source, model)
+    check_output(target, source, model)
     if not text:
         check_source(source)
     from neartag.cli.data import load_rows
@@ -89,7 +89,7 @@ def _json_line(answer: list[tuple[int, float]], names: list[str] | None) -> str:
     return output.json_line({"labels": labels, "scores": [score for _, score in answer]})
 
 
-def _check_output(target: str | None, source: str, model: str) -> None:
+def check_output(target: str | None, source: str, model: str) -> None:
     """Raise ParameterError where the output would replace a file that is read here."""
     if target is None or not Path(target).exists():
         return
