@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from neartag import TextTagger, X1Classifier
 from neartag.core.errors import ModelError
 from neartag.linalg.rows import normalise
-from neartag.tagging.review_doubts import answer_by_folds, choose_documents
+from neartag.tagging.review_doubts import REPLACED, add_what_is_lacking, answer_by_folds, choose_documents
 from neartag.tagging.review_evidence import ReviewedCorpus
 from neartag.tagging.review_labels import gather_corpus
 from neartag.tagging.review_pairs import PairFeatures, centroid_cosines, label_lifts, nearest_others, vote_of_others
@@ -128,6 +128,13 @@ def test_answers_by_folds_come_from_models_that_do_not_know_the_document(points)
     answers = answer_by_folds(Remembers, unlike, Y, 4, 1, lambda: None)
     assert (answers.toarray() == 1).all()
     assert seen == [15] * 4
+
+
+def test_a_label_is_more_doubtful_where_another_is_lacking():
+    suspect = np.array([0.0, 0.0, 1.0])
+    added = add_what_is_lacking(suspect, np.array([0, 1, 1]), np.array([2.0, -3.0, 5.0]), np.array([1, 0, 2]))
+    assert added[1] - added[0] == pytest.approx(REPLACED * 5)
+    assert added[2] - added[1] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("folds", [0, 2])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,7 @@ from neartag.linalg import csr
 from neartag.linalg.validation import check_count
 from neartag.methods.registry import DEFAULT_METHOD
 from neartag.storage.bundle import StoredModel
-from neartag.tagging.review_doubts import MISSING, WRONG, answer_by_folds, choose_documents, rank_doubts
+from neartag.tagging.review_doubts import MISSING, WRONG, DoubtfulPairs, answer_by_folds, choose_documents, rank_doubts
 from neartag.tagging.review_evidence import SHOWN, NearDocument, ReviewedCorpus, near_documents
 from neartag.tagging.review_pairs import FEW, PairFeatures
 from neartag.tagging.update import make_segment
@@ -45,6 +45,15 @@ class Doubt:
     evidence: list[NearDocument]  # the nearest documents; of a missing label, the nearest that have it
 
 
+class LabelReview(NamedTuple):
+    """Labels by doubt, and what they were judged by."""
+
+    corpus: ReviewedCorpus
+    first: int  # where the reviewed documents begin
+    features: PairFeatures
+    ranked: DoubtfulPairs
+
+
 def review_labels(
     stored: StoredModel,
     documents: Sequence[Document] | None,
@@ -56,12 +65,23 @@ def review_labels(
 ) -> list[Doubt]:
     """Return the n most doubtful labels; `TextTagger.review_labels` says what the rest is."""
     check_count("n", n)
+    review = rank_labels(stored, documents, folds, n_jobs=n_jobs, progress=progress)
+    return [_describe(review, *pair) for pair in zip(*(each[:n].tolist() for each in review.ranked), strict=True)]
+
+
+def rank_labels(
+    stored: StoredModel,
+    documents: Sequence[Document] | None = None,
+    folds: int | None = None,
+    *,
+    n_jobs: int | None = -1,
+    progress: Any = False,
+) -> LabelReview:
+    """Return all labels of the documents, and all that they may lack, the most doubtful first."""
     folds = (FOLDS if documents is None else 0) if folds is None else folds
     check_count("folds", folds, 0)
     corpus, first = gather_corpus(stored, documents)
     count = corpus.rows.shape[0]
-    if count == first:
-        return []
     threads = resolve_jobs(n_jobs)
     answers = None
     if folds > 1 and count >= 2 * folds:
@@ -73,9 +93,7 @@ def review_labels(
     reviewed = np.arange(count) >= first  # (n,)
     fitted = choose_documents(count, MAX_FITTED)  # (n,)
     features = PairFeatures.prepare(corpus.rows, corpus.Y, answers, np.flatnonzero(reviewed | fitted), threads)
-    ranked = rank_doubts(features, reviewed, fitted, threads)
-    pairs = zip(*(each[:n].tolist() for each in ranked), strict=True)
-    return [_describe(corpus, features, first, *pair) for pair in pairs]
+    return LabelReview(corpus, first, features, rank_doubts(features, reviewed, fitted, threads))
 
 
 def gather_corpus(stored: StoredModel, documents: Sequence[Document] | None) -> tuple[ReviewedCorpus, int]:
@@ -119,17 +137,12 @@ def _make_classifier(stored: StoredModel, n_jobs: int | None) -> X1Classifier:
     return X1Classifier(**{**settings, "n_jobs": n_jobs})
 
 
-def _describe(
-    corpus: ReviewedCorpus,
-    features: PairFeatures,
-    first: int,
-    document: int,
-    label: int,
-    is_missing: bool,
-    score: float,
-) -> Doubt:
+def _describe(review: LabelReview, document: int, label: int, is_missing: bool, score: float) -> Doubt:
     """Return a doubt with its evidence in words and documents."""
-    near = [pair for pair in zip(*(each[document].tolist() for each in features.near), strict=True) if pair[0] >= 0]
+    corpus = review.corpus
+    near = [
+        pair for pair in zip(*(each[document].tolist() for each in review.features.near), strict=True) if pair[0] >= 0
+    ]
     having = [point for point, _ in near[:FEW] if corpus.has_label(point, label)]
     reason = say_what_others_have(corpus, [point for point, _ in near[:FEW]], len(having), is_missing)
     if is_missing:
@@ -137,7 +150,9 @@ def _describe(
     text = None if corpus.texts is None else corpus.texts[document]
     evidence = near_documents(corpus, text, corpus.rows[document : document + 1], near[:SHOWN])
     kind = MISSING if is_missing else WRONG
-    return Doubt(document - first, corpus.ids[document], corpus.label_names[label], kind, score, reason, evidence)
+    return Doubt(
+        document - review.first, corpus.ids[document], corpus.label_names[label], kind, score, reason, evidence
+    )
 
 
 def say_what_others_have(corpus: ReviewedCorpus, near: list[int], having: int, is_missing: bool) -> str:

@@ -92,7 +92,7 @@ def centroid_cosines(rows: Rows, Y: csr_matrix, documents: np.ndarray, labels: n
     members = csr_matrix(Y.T.tocsr())  # (L, n)
     order = np.argsort(labels, kind="stable")
     used, starts = np.unique(labels[order], return_index=True)
-    for label, pairs in zip(used.tolist(), np.split(order, starts[1:]), strict=True):
+    for label, pairs in zip(used.tolist(), np.split(order, starts)[1:], strict=True):
         own = members.indices[members.indptr[label] : members.indptr[label + 1]]
         total = np.asarray(rows[own].sum(axis=0), np.float64).ravel()  # (d,)
         asked = documents[pairs]
