@@ -32,7 +32,7 @@ def review(
     model: Model,
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="Documents. Left out with --labels, the model's own are reviewed."),
+        typer.Argument(metavar="DATA", help="Documents. Left out with --labels, the model's own are reviewed."),
     ] = None,
     n: Annotated[int, typer.Option("-n", help="At most so many.")] = 50,
     labels: Annotated[
