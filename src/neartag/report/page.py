@@ -141,12 +141,12 @@ def _curve(report: Mapping[str, Any]) -> str:
     ways = {way["name"]: way for way in report["thresholds"]}
     source = report["threshold"]["source"]
     marks = [
-        Mark(f"{name} ({score(way['threshold'])})", way["micro"]["recall"] / 100, way["micro"]["precision"] / 100, css)
-        for name, css, way in (("best here", "best", ways[HERE]), ("threshold", "own", ways[source]))
+        Mark(f"{name} {score(way['threshold'])}", way["micro"]["recall"] / 100, way["micro"]["precision"] / 100, css)
+        for name, css, way in (("best", "best", ways[HERE]), ("threshold", "own", ways[source]))
         if source != HERE or css == "best"
     ]
     if len(marks) == 2 and abs(marks[0].x - marks[1].x) + abs(marks[0].y - marks[1].y) < 0.06:
-        marks = [marks[1]._replace(name=f"{marks[1].name}; best here {score(ways[HERE]['threshold'])}")]
+        marks = [marks[1]._replace(name=f"{marks[1].name}, {marks[0].name}")]
     points = [(each["recall"], each["precision"]) for each in report["curve"]]
     plot = draw_plot(
         "curve",

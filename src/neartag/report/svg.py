@@ -10,6 +10,7 @@ _WIDTH, _HEIGHT = 520, 400
 _LEFT, _TOP, _RIGHT, _BOTTOM = 58, 14, 506, 344  # of the frame
 _BAR_HEIGHT = 70  # of the strip of bars below the frame
 _BAR_GAP = 26  # between the frame's axis and the strip
+_CHARACTER = 9.0  # width of a character, as large as texts are on a narrow screen
 _TICKS = (0, 20, 40, 60, 80, 100)
 
 
@@ -87,14 +88,11 @@ def _draw_frame(x_label: str, y_label: str) -> str:
 
 
 def _draw_mark(mark: Mark) -> str:
-    """Return a mark; its name stands on the side that has room."""
+    """Return a mark; its name stands where a falling line does not run: right and above, or else left and below."""
     x, y = _x(mark.x), _y(mark.y)
-    left = x > (_LEFT + _RIGHT) / 2
-    place = f'class="end" x="{x - 11}"' if left else f'x="{x + 11}"'
-    return (
-        f'<circle class="mark {mark.css_class}" cx="{x}" cy="{y}" r="6"/>'
-        f'<text {place} y="{y - 8 if y > _TOP + 20 else y + 18}">{escape(mark.name)}</text>'
-    )
+    fits = x + 11 + _CHARACTER * len(mark.name) <= _RIGHT and y > _TOP + 20
+    place = f'x="{x + 11}" y="{y - 8}"' if fits else f'class="end" x="{x - 9}" y="{y + 20}"'
+    return f'<circle class="mark {mark.css_class}" cx="{x}" cy="{y}" r="6"/><text {place}>{escape(mark.name)}</text>'
 
 
 def _draw_bars(bars: Sequence[Bar]) -> str:
