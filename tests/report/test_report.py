@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 from cli_helpers import fail, succeed
 from neartag.report import labels_section, page, svg
+from neartag.report.evaluation import choose_depth
 from neartag.report.hierarchy import label_nodes
 from neartag.report.markup import clean, percent, score
 from neartag.report.worst import shorten
@@ -234,9 +235,14 @@ def test_broader_terms_of_a_vocabulary():
         Concept("animals", "a"),
         Concept("dogs", "d", broader=("a",)),
         Concept("poodles", "p", broader=("d", "elsewhere")),
+        Concept("plants", "o"),
+        Concept("oaks", "t", broader=("o",)),
     )
-    nodes = label_nodes(["poodles", "stones", "dogs"], Vocabulary(concepts))
-    assert nodes.toarray().tolist() == [[1, 1, 1, 0], [0, 0, 0, 1], [1, 1, 0, 0]]
+    nodes = label_nodes(["poodles", "stones", "dogs", "oaks"], Vocabulary(concepts))
+    assert nodes.toarray().tolist() == [[1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0]]
+    # What is above everything is nothing that two labels have in common.
+    nodes = label_nodes(["poodles", "dogs", "animals"], Vocabulary(concepts[:3]))
+    assert nodes.toarray().tolist() == [[0, 1, 1], [0, 1, 0], [1, 0, 0]]
     assert label_nodes(["dogs"], Vocabulary(concepts[:1])) is None
     assert label_nodes(["dogs"], None) is None
 
@@ -253,6 +259,12 @@ def test_a_model_that_answers_nothing_has_a_page(report):
     ways = [way for way in report["thresholds"] if way["name"] != "here"]
     found = {**report, "curve": [], "reliability": nothing, "by_label": [], "worst": [], "thresholds": ways}
     Tree(page.make_report(found, "m", "d"))
+
+
+def test_fewer_labels_are_looked_at_where_there_are_very_many_points():
+    assert [
+        choose_depth(*sizes, 5) for sizes in ((100, 10**6), (100, 20), (10, 2), (10**6, 10**6), (10**8, 10**6))
+    ] == [*(50, 20, 5, 10, 5)]
 
 
 def test_numbers_for_people():

@@ -131,9 +131,9 @@ def _answer(model: Any, X: Any, jobs: int, progress: Any) -> tuple[Any, Any]:
     import numpy as np
 
     from neartag.methods.predict import predict_batches
-    from neartag.report.evaluation import DEPTH
+    from neartag.report.evaluation import choose_depth
 
-    depth = max(*CUTS, min(DEPTH, int(model.n_labels)))
+    depth = choose_depth(X.shape[0], int(model.n_labels), max(CUTS))
     batches = list(predict_batches(model, X, depth, jobs, progress))
     if not batches:
         return np.empty((0, depth), np.int64), np.empty((0, depth))

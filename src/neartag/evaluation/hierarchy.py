@@ -1,7 +1,7 @@
 """Hierarchical precision, recall and F: a label that is near the right one in the hierarchy is not all wrong.
 
-Each set of labels is completed with all broader concepts of its labels; then the completed sets are compared. S.
-Kiritchenko, S. Matwin, F. Famili, "Functional annotation of genes using hierarchical text categorization", 2005.
+Each set of labels is completed with all broader concepts of its labels; then the completed sets are compared.
+S. Kiritchenko, S. Matwin, F. Famili, "Functional annotation of genes using hierarchical text categorization", 2005.
 """
 
 from __future__ import annotations

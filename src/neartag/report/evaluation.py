@@ -18,9 +18,15 @@ from neartag.storage.bundle import StoredModel
 from neartag.tagging.answering import find_min_score
 from neartag.tagging.calibration import Calibration, calibrate_scores, from_extras
 
-DEPTH = 50  # labels looked at for each point; curves and thresholds see no more
+MAX_DEPTH = 50  # labels looked at for each point; curves and thresholds see no more
+MAX_ANSWERS = 10_000_000  # of all points together: several arrays of so many numbers are made
 # Who chose the threshold: the person, the model (on documents held out of training), or the evaluated points.
 ASKED, MODEL, HERE = "asked", "model", "here"
+
+
+def choose_depth(n_points: int, n_labels: int, least: int) -> int:
+    """Return how many labels of each point are looked at: fewer where there are very many points, or few labels."""
+    return max(least, min(MAX_DEPTH, n_labels, MAX_ANSWERS // max(1, n_points)))
 
 
 class Threshold(NamedTuple):

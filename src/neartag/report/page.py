@@ -12,7 +12,7 @@ from neartag.core.version import __version__
 from neartag.report.evaluation import ASKED, HERE, MODEL
 from neartag.report.figures import CUTS, TOP
 from neartag.report.labels_section import labels_section
-from neartag.report.markup import clean, fold, paragraph, percent, score, table, tiles
+from neartag.report.markup import NOTHING, clean, fold, paragraph, percent, score, table, tiles
 from neartag.report.svg import Bar, Mark, draw_plot
 from neartag.report.worst_section import worst_section
 
@@ -116,7 +116,7 @@ def _thresholds(report: Mapping[str, Any]) -> str:
     rows = [
         [
             _WAYS[way["name"]],
-            "–" if way["threshold"] is None else score(way["threshold"]),
+            NOTHING if way["threshold"] is None else f"{way['threshold']:.3f}",
             f"{way['labels_per_document']:.1f}",
             *(percent(way["micro"][name]) for name in ("precision", "recall", "f1")),
             percent(way["macro"]["f1"]),
