@@ -205,6 +205,15 @@ def test_without_a_threshold_the_best_one_here_is_taken_and_told(folder):
     assert "the best here" in shown
 
 
+def test_frequencies_of_other_documents_are_those_of_the_same_labels(folder):
+    documents = [{"text": "oven", "labels": ["aardvark", "bread"]}, {"text": "bicycle", "labels": ["bread"]}]
+    (folder / "more.jsonl").write_text("\n".join(map(json.dumps, documents)))
+    arguments = ("evaluate", folder / "model", folder / "test.jsonl", "--quiet", "--json")
+    found = json.loads(succeed(*arguments, "--train", folder / "more.jsonl"))
+    frequency = {each["label"]: each["training"] for each in found["by_label"]}
+    assert (frequency["bread"], frequency["cake"], frequency[HARM]) == (2, 0, 0)
+
+
 def test_rows_of_features_have_a_report_too(tmp_path):
     chance = np.random.default_rng(0)
     lines = [f"{number % 3} {number % 3}:1 {3 + number % 2}:{chance.random():.3f}" for number in range(30)]

@@ -91,7 +91,8 @@ def evaluate(
         reading.tell_understood(quiet)
         counts = LabelCounts(stored.model.frequency, stored.model.n_points)
         if train is not None:
-            counts = LabelCounts.of(load_points(train, "train", stored, reading).Y)
+            # Labels that the model does not know have other columns there than in DATA.
+            counts = LabelCounts.of(load_points(train, "train", stored, reading).Y[:, : stored.model.n_labels])
             reading.warn_skipped()
     usage = Usage()
     answers = _answer(stored.model, points.X, jobs, progress)

@@ -9,6 +9,7 @@ could be divided.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -115,6 +116,7 @@ def average_figures(matches: Matches, given: np.ndarray) -> dict[str, dict[str, 
     }
 
 
-def _named(values: object) -> dict[str, float]:
-    precision, recall, f1 = (float(np.mean(each)) if np.size(each) else 0.0 for each in values)  # type: ignore[attr-defined]
+def _named(values: Iterable[np.ndarray]) -> dict[str, float]:
+    """Return the means of precision, recall and F1, 0 where there is nothing."""
+    precision, recall, f1 = (float(np.mean(each)) if np.size(each) else 0.0 for each in values)
     return {"precision": precision, "recall": recall, "f1": f1}

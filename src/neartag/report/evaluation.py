@@ -61,6 +61,12 @@ class Evaluation:
         """Return a label's name, its number where it has none."""
         return str(label) if self.label_names is None else self.label_names[label]
 
+    def label_uri(self, label: int) -> str | None:
+        """Return a label's URI, None where the model's vocabulary has none."""
+        vocabulary = self.stored.vocabulary
+        concept = None if vocabulary is None else vocabulary.get(self.label_name(label))
+        return None if concept is None else concept.uri or None
+
 
 def make_evaluation(
     stored: StoredModel,

@@ -90,6 +90,7 @@ def list_labels(evaluation: Evaluation) -> list[dict[str, Any]]:
                 "f1": f1[label],
                 "confused_with": evaluation.label_name(int(other[label])) if times[label] else None,
                 "confused": int(times[label]),
+                "uri": evaluation.label_uri(label),
             }
         )
     return rows

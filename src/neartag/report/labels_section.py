@@ -79,9 +79,10 @@ def _row(row: Mapping[str, Any]) -> str:
 def write_labels(rows: Sequence[Mapping[str, Any]], target: str | Path) -> None:
     """Write the figures of all labels as tab-separated values, with a heading; an empty cell: there is no figure."""
     with open_to_replace(target) as stream:
-        stream.write(("\t".join(_COLUMNS) + "\n").encode())
+        fields = (*_COLUMNS, "uri")
+        stream.write(("\t".join(fields) + "\n").encode())
         for row in rows:
-            stream.write(("\t".join(_field(row[name]) for name in _COLUMNS) + "\n").encode("utf-8", "replace"))
+            stream.write(("\t".join(_field(row[name]) for name in fields) + "\n").encode("utf-8", "replace"))
 
 
 def _field(value: Any) -> str:
