@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from cli_helpers import fail, succeed
+from neartag.evaluation.propensities import LabelCounts
 from neartag.report import labels_section, page, svg
-from neartag.report.evaluation import choose_depth
+from neartag.report.evaluation import choose_depth, make_evaluation
+from neartag.report.figures import measure
 from neartag.report.hierarchy import label_nodes
 from neartag.report.markup import clean, percent, score
 from neartag.report.worst import shorten
@@ -254,6 +257,22 @@ def test_broader_terms_of_a_vocabulary():
     assert nodes.toarray().tolist() == [[0, 1, 1], [0, 1, 0], [1, 0, 0]]
     assert label_nodes(["dogs"], Vocabulary(concepts[:1])) is None
     assert label_nodes(["dogs"], None) is None
+
+
+def test_a_near_miss_is_partly_right():
+    concepts = [Concept("animals", "a"), Concept("dogs", "d", broader=("a",)), Concept("poodles", "p", broader=("d",))]
+    vocabulary = Vocabulary((*concepts, Concept("plants", "o"), Concept("oaks", "t", broader=("o",))))
+    stored = SimpleNamespace(extras={}, vocabulary=vocabulary)
+    names = ["poodles", "dogs"]
+    answers = np.array([[1, -1]]), np.array([[0.9, 0.0]])
+    evaluation = make_evaluation(
+        stored, None, csr_matrix([[1.0, 0.0]]), answers, LabelCounts(np.array([3, 4]), 9), label_names=names
+    )
+    found = measure(evaluation, ks=(1,))
+    assert found["at_threshold"]["micro"] == {"precision": 0, "recall": 0, "f1": 0}
+    # Right: poodles, dogs, animals; given: dogs, animals.
+    assert found["hierarchical"]["micro"] == pytest.approx({"precision": 100, "recall": 200 / 3, "f1": 80})
+    assert found["threshold"]["source"] == "here"
 
 
 def test_a_section_of_broader_terms(report):
