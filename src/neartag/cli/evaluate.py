@@ -86,6 +86,7 @@ def evaluate(
         output.show_json(report)
     else:
         show(report)
+    output.suggest(f"neartag inspect {model}", "tells thresholds, and how far to trust scores", quiet=quiet or as_json)
 
 
 def show(report: dict[str, Any]) -> None:
