@@ -148,6 +148,7 @@ def compare(
         compare_report.show(report)
     if plot is not None:  # last: whatever a drawing may fail of, the results are told
         compare_report.draw(report, chosen, plot)
+    output.suggest(f"neartag train {source} MODEL --method NAME", "trains one of them", quiet=quiet or as_json)
     if any(outcome.bug for outcome in outcomes):
         raise typer.Exit(BUG_STATUS)
 

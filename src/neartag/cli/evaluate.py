@@ -125,6 +125,7 @@ def evaluate(
         output.show_json(found)
     else:
         show(found)
+    output.suggest(f"neartag inspect {model}", "tells thresholds, and how far to trust scores", quiet=quiet or as_json)
 
 
 def _answer(model: Any, X: Any, jobs: int, progress: Any) -> tuple[Any, Any]:

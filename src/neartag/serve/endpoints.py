@@ -26,7 +26,7 @@ from neartag.serve.map import ClusterMaps
 from neartag.serve.metrics import CONTENT_TYPE, Metrics
 from neartag.serve.settings import TOKEN_VARIABLE, Settings
 from neartag.storage.bundle import can_update
-from neartag.tagging.tagger import Tag, TextTagger
+from neartag.tagging.tagger import Tags, TextTagger
 
 READER_THREADS = 2  # for what is not answered in batches
 MAX_TEXTS_WRITTEN_AT_ONCE = 8  # the answer to more texts is written in a thread
@@ -64,14 +64,14 @@ class Endpoints:
         min_score = _min_score(self._model.tagger, asked.threshold)
         tags = await self._batcher.ask(texts, asked.k) if texts else []
         if len(texts) <= MAX_TEXTS_WRITTEN_AT_ONCE:
-            return _tag_response(tags, min_score, single)
-        return await self._run(self._readers, _tag_response, tags, min_score, single)
+            return _tag_response(tags, min_score, single, asked.fallback)
+        return await self._run(self._readers, _tag_response, tags, min_score, single, asked.fallback)
 
     async def explain(self, request: Request) -> Response:
         """Return the labels of a text, each with the documents that voted for it and the words they share."""
         asked = await _read(request, schemas.ExplainRequest)
         self._check_texts([asked.text])
-        arguments = self._model.tagger, asked.text, asked.k, asked.voters
+        arguments = self._model.tagger, asked.text, asked.k, asked.voters, asked.fallback
         return await self._run(self._readers, lambda: json_response(explain_text(*arguments)))
 
     async def map(self, request: Request) -> Response:
@@ -190,6 +190,10 @@ def _min_score(tagger: TextTagger, threshold: str | float | None) -> float:
     return calibration.threshold(threshold)
 
 
-def _tag_response(tags: list[list[Tag]], min_score: float, single: bool) -> Response:
-    results = [{"labels": [tag._asdict() for tag in each if tag.score >= min_score]} for each in tags]
+def _tag_response(tags: list[Tags], min_score: float, single: bool, fallback: bool) -> Response:
+    """Return the labels that are asked for; of a text that nothing is known of, `tags` has the most frequent ones."""
+    results = []
+    for each in tags:
+        given = [tag._asdict() for tag in each if (tag.score >= min_score if each.found else fallback)]
+        results.append({"labels": given, "found": each.found})
     return json_response(results[0] if single else {"results": results})
