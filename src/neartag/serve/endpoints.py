@@ -15,8 +15,9 @@ from fastapi.responses import Response
 from neartag.core.errors import DataError, ModelError
 from neartag.core.version import __version__
 from neartag.data.documents import Document
-from neartag.serve import page, schemas
+from neartag.serve import page_files, schemas
 from neartag.serve.batch import Batcher
+from neartag.serve.documents import browse
 from neartag.serve.errors import Refusal, json_response
 from neartag.serve.explanations import explain_text
 from neartag.serve.followed_model import FollowedModel
@@ -26,12 +27,16 @@ from neartag.serve.map import ClusterMaps
 from neartag.serve.metrics import CONTENT_TYPE, Metrics
 from neartag.serve.settings import TOKEN_VARIABLE, Settings
 from neartag.storage.bundle import can_update
+from neartag.tagging.live import Added
 from neartag.tagging.tagger import Tag, TextTagger
+from neartag.vocabulary.concepts import Vocabulary
 
 READER_THREADS = 2  # for what is not answered in batches
 MAX_TEXTS_WRITTEN_AT_ONCE = 8  # the answer to more texts is written in a thread
 MAX_SUGGESTED_LABELS = 1000
 MAX_PREFIX_CHARACTERS = 500
+MAX_DOCUMENTS = 100  # listed at once
+MAX_OFFSET = 2**31
 
 Body = TypeVar("Body", bound=schemas.RequestBody)
 
@@ -46,7 +51,7 @@ class Endpoints:
         self._readers = ThreadPoolExecutor(READER_THREADS, "neartag-read")
         self._writer = ThreadPoolExecutor(1, "neartag-write")
         self._labels, self._maps = LabelSearch(), ClusterMaps()
-        self._page, self._policy = page.load_page()
+        self.files = page_files.load_files()
 
     def close(self) -> None:
         """End all threads, once they have finished their work."""
@@ -62,10 +67,15 @@ class Endpoints:
         texts = [asked.text] if single else asked.texts
         self._check_texts(texts)
         min_score = _min_score(self._model.tagger, asked.threshold)
-        tags = await self._batcher.ask(texts, asked.k) if texts else []
+        if asked.include is not None or asked.exclude:
+            predict = partial(self._model.tagger.predict, include=asked.include, exclude=asked.exclude, n_jobs=1)
+            tags = await self._run(self._readers, predict, texts, asked.k)
+        else:
+            tags = await self._batcher.ask(texts, asked.k) if texts else []
         if len(texts) <= MAX_TEXTS_WRITTEN_AT_ONCE:
-            return _tag_response(tags, min_score, single)
-        return await self._run(self._readers, _tag_response, tags, min_score, single)
+            return _tag_response(tags, min_score, single, self._model.tagger.vocabulary)
+        vocabulary = self._model.tagger.vocabulary
+        return await self._run(self._readers, _tag_response, tags, min_score, single, vocabulary)
 
     async def explain(self, request: Request) -> Response:
         """Return the labels of a text, each with the documents that voted for it and the words they share."""
@@ -93,7 +103,8 @@ class Endpoints:
             Document(each.text, list(dict.fromkeys(each.labels)), each.id, None, f"documents.{number}")
             for number, each in enumerate(asked.documents)
         ]
-        return json_response({"ids": await self._change(409, self._model.add, documents, asked.replace)})
+        added = await self._change(409, self._add, documents, asked.replace, asked.new_labels)
+        return json_response({"ids": added.ids, "new_labels": added.new_labels})
 
     async def forget(self, request: Request) -> Response:
         """Forget documents: their texts, features and votes go, on disk too."""
@@ -112,6 +123,19 @@ class Endpoints:
         """Return labels that begin with what was typed, then those that hold it."""
         return json_response(await self._run(self._readers, self._labels.find, self._model.tagger, prefix, limit))
 
+    async def documents(
+        self,
+        query: Annotated[
+            str, Query(max_length=MAX_PREFIX_CHARACTERS, description="A part of the text or the id.")
+        ] = "",
+        label: Annotated[str, Query(max_length=MAX_PREFIX_CHARACTERS, description="A label that they have.")] = "",
+        offset: Annotated[int, Query(ge=0, le=MAX_OFFSET, description="How many to leave out first.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=MAX_DOCUMENTS, description="At most so many.")] = 20,
+    ) -> Response:
+        """Return documents of the model, the newest first: all, or those that hold a text or have a label."""
+        arguments = self._model.tagger, query, label, offset, limit
+        return await self._run(self._readers, lambda: json_response(browse(*arguments)))
+
     async def health(self) -> Response:
         """Return what is served, by which worker, and whether it is what the folder holds."""
         more = {"writable": self._token is not None, "neartag": __version__, "pid": os.getpid()}
@@ -123,14 +147,21 @@ class Endpoints:
         text = self._metrics.to_text(len(tagger), len(tagger.stored.label_names or []), stale)
         return Response(text, media_type=CONTENT_TYPE)
 
-    async def page(self) -> Response:
-        """Return the page."""
-        headers = {"Content-Security-Policy": self._policy, "Cache-Control": "no-cache"}
-        return Response(self._page, headers=headers, media_type="text/html; charset=utf-8")
+    async def page_file(self, name: str, request: Request) -> Response:
+        """Return a file of the page, or only that it is still the one that the browser has."""
+        file = self.files[name]
+        if request.headers.get("if-none-match") == file.etag:
+            return Response(status_code=304, headers=file.headers)
+        return Response(file.content, headers=file.headers, media_type=file.media_type)
 
-    async def no_icon(self) -> Response:
-        """Return nothing: browsers ask, and would complain."""
-        return Response(status_code=204)
+    def _add(self, documents: Sequence[Document], replace: bool, new_labels: bool) -> Added:
+        """Add documents; Refusal where labels are new and nobody said that they may be."""
+        if not new_labels:
+            labels = [label for document in documents for label in document.labels]
+            told = self._labels.describe_new(self._model.tagger, labels)
+            if told is not None:
+                raise Refusal(409, told)
+        return self._model.add(documents, replace)
 
     async def _run(self, executor: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(executor, partial(work, *arguments))
@@ -190,6 +221,13 @@ def _min_score(tagger: TextTagger, threshold: str | float | None) -> float:
     return calibration.threshold(threshold)
 
 
-def _tag_response(tags: list[list[Tag]], min_score: float, single: bool) -> Response:
-    results = [{"labels": [tag._asdict() for tag in each if tag.score >= min_score]} for each in tags]
+def _tag_response(tags: list[list[Tag]], min_score: float, single: bool, vocabulary: Vocabulary | None) -> Response:
+    results = [{"labels": [_describe_tag(tag, vocabulary) for tag in each if tag.score >= min_score]} for each in tags]
     return json_response(results[0] if single else {"results": results})
+
+
+def _describe_tag(tag: Tag, vocabulary: Vocabulary | None) -> dict[str, Any]:
+    """Return a label as JSON, with URI and names where a vocabulary has them."""
+    concept = None if vocabulary is None else vocabulary.get(tag.label)
+    known = {} if concept is None else {"uri": concept.uri or None, "names": dict(concept.names)}
+    return {**tag._asdict(), **known}

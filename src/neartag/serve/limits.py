@@ -13,6 +13,7 @@ from typing import Any
 
 from neartag.serve.errors import Refusal, json_response
 from neartag.serve.metrics import Metrics
+from neartag.serve.page_files import FOLDER
 from neartag.serve.settings import Settings
 
 Message = MutableMapping[str, Any]
@@ -50,7 +51,7 @@ class LimitsMiddleware:
             await self.app(scope, receive, send)
             return
         begun = time.perf_counter()
-        path = scope["path"] if scope["path"] in self.paths else OTHER_PATH
+        path = _path_name(scope["path"], self.paths)
         answer = _Answer(send, self._headers)
         self.metrics.under_way += 1
         try:
@@ -154,6 +155,13 @@ class _Answer:
             private = [] if any(name == b"content-security-policy" for name, _ in own) else PRIVATE_HEADERS
             message["headers"] = [*own, *self._headers, *private]
         await self._send(message)
+
+
+def _path_name(path: str, paths: Collection[str]) -> str:
+    """Return the path as it is counted: the files of the page together, and all that do not exist together."""
+    if path not in paths:
+        return OTHER_PATH
+    return f"/{FOLDER}" if path.startswith(f"/{FOLDER}/") else path
 
 
 def _host(header: bytes) -> bytes:
