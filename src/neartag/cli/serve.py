@@ -41,11 +41,19 @@ def serve(
             "this computer only answers to localhost; any other server answers to any name.",
         ),
     ] = None,
+    log_requests: Annotated[
+        bool,
+        typer.Option(
+            "--log-requests",
+            help="Write a line for each request to standard error: method, path, status, milliseconds, id. "
+            "Never a text, a label or a query.",
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Serve a model that was trained on texts, with a page to try it on.
 
-    It listens on this computer only, unless --host says otherwise. The page is at /; /openapi.json describes all
+    It listens on this computer only, unless --host says otherwise. The page is at /, and /docs describes all
     requests. SIGTERM and Ctrl+C end it once the requests under way are answered.
     """
     if workers < 1:
@@ -64,7 +72,7 @@ def serve(
     hosts = tuple(allow_host or ())
     if host in LOOPBACK:
         hosts = (*LOOPBACK, *hosts)
-    settings = Settings(token_file, size, max_texts, max_characters, max_seconds, max_waiting, hosts)
+    settings = Settings(token_file, size, max_texts, max_characters, max_seconds, max_waiting, hosts, log_requests)
     with output.progress(quiet).start(None, f"loading {model}"):
         application = prepare(model, settings, workers)
     listening = bind(host, port, workers)

@@ -14,6 +14,7 @@ from typing import Any
 from neartag.serve.errors import Refusal, json_response
 from neartag.serve.metrics import Metrics
 from neartag.serve.page_files import FOLDER
+from neartag.serve.request_log import REQUEST_ID_HEADER, find_request_id, log_request
 from neartag.serve.settings import Settings
 
 Message = MutableMapping[str, Any]
@@ -52,20 +53,26 @@ class LimitsMiddleware:
             return
         begun = time.perf_counter()
         path = _path_name(scope["path"], self.paths)
-        answer = _Answer(send, self._headers)
+        headers = {name: value for name, value in scope["headers"] if name in _HEADERS_READ}
+        request_id = find_request_id(headers)
+        answer = _Answer(send, [*self._headers, (REQUEST_ID_HEADER, request_id.encode())])
         self.metrics.under_way += 1
         try:
-            await self._admit(scope, receive, answer, path)
+            await self._admit(scope, receive, answer, path, headers)
         except Refusal as refusal:
             if answer.status:  # the answer has begun: the connection is closed instead
                 raise
             await json_response({"error": refusal.detail}, refusal.status_code, refusal.headers)(scope, receive, answer)
         finally:
             self.metrics.under_way -= 1
-            self.metrics.count_answer(path, answer.status or 500, time.perf_counter() - begun)
+            seconds = time.perf_counter() - begun
+            self.metrics.count_answer(path, answer.status or 500, seconds)
+            if self.settings.log_requests:
+                log_request(scope["method"], path, answer.status or 500, seconds, request_id)
 
-    async def _admit(self, scope: Message, receive: Receive, answer: _Answer, path: str) -> None:
-        headers = {name: value for name, value in scope["headers"] if name in _HEADERS_READ}
+    async def _admit(
+        self, scope: Message, receive: Receive, answer: _Answer, path: str, headers: dict[bytes, bytes]
+    ) -> None:
         if self._hosts and _host(headers.get(b"host", b"")) not in self._hosts:
             raise Refusal(421, "the server does not answer for this host name: start it with --allow-host to allow it")
         if path in ALWAYS_ANSWERED:
@@ -97,7 +104,7 @@ class LimitsMiddleware:
         await self.app(scope, body.receive, answer)
 
 
-_HEADERS_READ = (b"host", b"content-type", b"content-length")
+_HEADERS_READ = (b"host", b"content-type", b"content-length", REQUEST_ID_HEADER)
 CLOSE_HEADERS = {"Connection": "close"}
 
 

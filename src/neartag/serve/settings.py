@@ -26,6 +26,7 @@ class Settings:
     max_seconds: float = 10.0  # for a request, from its first byte to its answer
     max_waiting: int = 256  # requests under way at once; more are sent away
     hosts: tuple[str, ...] = field(default=())  # names by which the server may be called; none: any
+    log_requests: bool = False  # a line on standard error for each
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a limit that would let nothing through."""

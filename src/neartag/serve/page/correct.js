@@ -1,11 +1,11 @@
 // Correcting the labels of a text: what to keep, what to take away, and adding the document to the model.
 
-import { at, button, make, named, quoted } from "./dom.js";
+import { at, button, make, named } from "./dom.js";
 import { finder, takeTyped, whenTaken } from "./finder.js";
 import { showModel } from "./model.js";
-import { Refused, Unreachable, lost } from "./server.js";
+import { Unreachable, lost } from "./server.js";
 import { state } from "./state.js";
-import { refresh, setText } from "./tagging.js";
+import { keepState, refresh, setText } from "./tagging.js";
 import { askWithToken } from "./token.js";
 
 const LIKELY = 0.5; // labels that are more likely right than wrong are kept unless taken away
@@ -48,6 +48,7 @@ function decide(label, kept) {
   state.decided.set(label, kept);
   showKept();
   tellAdd();
+  keepState();
   if (place < 0) return;
   const left = list.querySelectorAll("button");
   (left[Math.min(place, left.length - 1)] ?? finder).focus();
@@ -75,7 +76,7 @@ export function stopEditing() {
   showEditing();
 }
 
-function showEditing() {
+export function showEditing() {
   const own = state.editing;
   at("add-title").textContent = own ? "Correct the labels of a document" : "Correct the labels and add the document";
   at("add-hint").replaceChildren(

@@ -2,6 +2,7 @@
 
 import { at } from "./dom.js";
 import "./correct.js";
+import "./documents.js";
 import { showModel } from "./model.js";
 import { lost, tryAgain, whenBack } from "./server.js";
 import { closeOpen, recallState, refresh } from "./tagging.js";

@@ -1,7 +1,7 @@
 // The text and its labels: asked for as one types, shown from a threshold on, opened to see why.
 
 import { after, at, counted, make, named, percent } from "./dom.js";
-import { showKept, tellAdd } from "./correct.js";
+import { showEditing, showKept, stopEditing, tellAdd } from "./correct.js";
 import { colourMap, map, noMap, showMap } from "./map.js";
 import { recall, remember } from "./memory.js";
 import { why } from "./reasons.js";
@@ -24,7 +24,7 @@ export async function refresh() {
   keepState();
   if (!text.trim()) {
     drop("tag", "explain", "map");
-    if (!state.editing) state.decided.clear();
+    stopEditing();
     showAnswer("", { labels: [] });
     at("text-told").textContent = "";
     noMap("The text and the documents near it are drawn here.");
@@ -222,9 +222,9 @@ export function setText(text) {
   return refresh();
 }
 
-function keepState() {
-  const { threshold, open: label } = state;
-  remember("page", { text: at("text").value, most: at("most").value, threshold, open: label });
+export function keepState() {
+  const { threshold, open: label, editing, decided } = state;
+  remember("page", { text: at("text").value, most: at("most").value, threshold, open: label, editing, decided: [...decided] });
 }
 
 export function recallState() {
@@ -233,6 +233,9 @@ export function recallState() {
   at("text").value = kept.text;
   at("most").value = kept.most;
   state.open = kept.open;
+  state.editing = kept.editing;
+  state.decided = new Map(kept.decided);
+  showEditing();
   setThreshold(kept.threshold);
 }
 
