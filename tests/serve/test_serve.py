@@ -7,6 +7,7 @@ import re
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
@@ -90,7 +91,17 @@ def test_texts_are_answered_in_their_order(shared, trained):
     schemas.TaggedTexts.model_validate(answer)
     wanted = [[tag.label for tag in tags] for tags in trained.predict(texts, 2)]
     assert [[tag["label"] for tag in each["labels"]] for each in answer["results"]] == wanted
+    assert [each["found"] for each in answer["results"]] == [True] * 20 + [False] * 3
     assert shared.post("/tag", {"texts": []}).json() == {"results": []}
+
+
+def test_a_text_that_nothing_is_known_of_has_no_labels_unless_asked_for(shared, trained):
+    assert shared.post("/tag", {"text": "zzyzx"}).json() == {"labels": [], "found": False}
+    answer = shared.post("/tag", {"text": "zzyzx", "k": 2, "threshold": 0.9, "fallback": True}).json()
+    schemas.Tagged.model_validate(answer)
+    frequency = trained.stored.model.frequency
+    frequent = [trained.labels[label] for label in np.argsort(-frequency, kind="stable")[:2]]
+    assert answer == {"labels": [{"label": name, "score": 0, "share": 0} for name in frequent], "found": False}
 
 
 @pytest.mark.parametrize("threshold", [0, 0.5, 1.0, "f1", "precision=0.5", "precision=.6"])
@@ -164,12 +175,17 @@ def share_a_run(word: str, other: str) -> bool:
 def test_reasons_of_a_model_that_is_not_refined(tmp_path):
     train(refine=False).save(tmp_path / "model")
     client = Client(tmp_path / "model")
-    answer, unknown = (client.post("/explain", {"text": text}).json() for text in (TEXT, "zzyzx"))
+    answer, unknown = (client.post("/explain", {"text": text, "fallback": True}).json() for text in (TEXT, "zzyzx"))
+    nothing = client.post("/explain", {"text": "zzyzx"}).json()
     client.close()
     assert answer["refined"] is False
     assert all(each["words"] == [] and each["found"] == "votes" for each in answer["labels"])
     schemas.Explained.model_validate(unknown)
-    assert all(each["voters"] == [] and each["found"] == "frequency" for each in unknown["labels"])
+    assert all(
+        each["voters"] == [] and each["found"] == "frequency" and each["score"] == 0 for each in unknown["labels"]
+    )
+    assert (answer["found"], unknown["found"]) == (True, False)
+    assert (nothing["labels"], nothing["found"]) == ([], False)
 
 
 @pytest.fixture(scope="module")
@@ -186,11 +202,11 @@ def test_reasons_of_a_refined_model(refined):
     client = Client(folder)
     ways = set()
     for text in (TEXT, corpus()[0][0], corpus()[0][40], "zzyzx"):
-        answer = client.post("/explain", {"text": text, "k": 20}).json()
+        answer = client.post("/explain", {"text": text, "k": 20, "fallback": True}).json()
         schemas.Explained.model_validate(answer)
         assert answer["refined"] is True
-        wanted = tagger.explain(text, 20, words=20)
-        tagged = client.post("/tag", {"text": text, "k": 20}).json()["labels"]
+        wanted = tagger.explain(text, 20, words=20, fallback=True)
+        tagged = client.post("/tag", {"text": text, "k": 20, "fallback": True}).json()["labels"]
         for each, reason, tag in zip(answer["labels"], wanted, tagged, strict=True):
             assert each["label"] == reason.label == tag["label"]
             assert each["score"] == pytest.approx(reason.score)

@@ -339,7 +339,7 @@ def test_the_words_that_a_ranker_weighed_add_up_to_its_margin(refined, corpus):
 
 def test_a_model_that_is_not_refined_weighs_no_words(by_votes, corpus):
     assert all(reason.words == [] and reason.found == "votes" for reason in by_votes.explain(corpus[0][7]))
-    assert {reason.found for reason in by_votes.explain("zzyzx")} == {"frequency"}
+    assert {reason.found for reason in by_votes.explain("zzyzx", fallback=True)} == {"frequency"}
 
 
 def test_a_label_that_nobody_near_has_may_be_given(corpus):
@@ -349,7 +349,8 @@ def test_a_label_that_nobody_near_has_may_be_given(corpus):
     assert by_mean
     assert all(reason.voters == [] and reason.share == 0 for reason in by_mean)
     assert all(reason.voters and reason.share > 0 for reason in found if reason.found == "votes")
-    assert {reason.found for reason in tagger.explain("zzyzx")} == {"frequency"}
+    assert {reason.found for reason in tagger.explain("zzyzx", fallback=True)} == {"frequency"}
+    assert tagger.explain("zzyzx") == []
 
 
 def test_a_refined_tagger_saved_and_loaded_is_the_same(refined, corpus, tmp_path):

@@ -28,7 +28,7 @@ from neartag.serve.metrics import CONTENT_TYPE, Metrics
 from neartag.serve.settings import TOKEN_VARIABLE, Settings
 from neartag.storage.bundle import can_update
 from neartag.tagging.live import Added
-from neartag.tagging.tagger import Tag, TextTagger
+from neartag.tagging.tagger import Tag, Tags, TextTagger
 from neartag.vocabulary.concepts import Vocabulary
 
 READER_THREADS = 2  # for what is not answered in batches
@@ -68,20 +68,20 @@ class Endpoints:
         self._check_texts(texts)
         min_score = _min_score(self._model.tagger, asked.threshold)
         if asked.include is not None or asked.exclude:
-            predict = partial(self._model.tagger.predict, include=asked.include, exclude=asked.exclude, n_jobs=1)
-            tags = await self._run(self._readers, predict, texts, asked.k)
+            predict = partial(self._model.tagger.predict, include=asked.include, exclude=asked.exclude)
+            tags = await self._run(self._readers, partial(predict, fallback=True, n_jobs=1), texts, asked.k)
         else:
             tags = await self._batcher.ask(texts, asked.k) if texts else []
         if len(texts) <= MAX_TEXTS_WRITTEN_AT_ONCE:
-            return _tag_response(tags, min_score, single, self._model.tagger.vocabulary)
-        vocabulary = self._model.tagger.vocabulary
-        return await self._run(self._readers, _tag_response, tags, min_score, single, vocabulary)
+            return _tag_response(tags, min_score, single, asked.fallback, self._model.tagger.vocabulary)
+        arguments = tags, min_score, single, asked.fallback, self._model.tagger.vocabulary
+        return await self._run(self._readers, _tag_response, *arguments)
 
     async def explain(self, request: Request) -> Response:
         """Return the labels of a text, each with the documents that voted for it and the words they share."""
         asked = await _read(request, schemas.ExplainRequest)
         self._check_texts([asked.text])
-        arguments = self._model.tagger, asked.text, asked.k, asked.voters
+        arguments = self._model.tagger, asked.text, asked.k, asked.voters, asked.fallback
         return await self._run(self._readers, lambda: json_response(explain_text(*arguments)))
 
     async def map(self, request: Request) -> Response:
@@ -221,8 +221,14 @@ def _min_score(tagger: TextTagger, threshold: str | float | None) -> float:
     return calibration.threshold(threshold)
 
 
-def _tag_response(tags: list[list[Tag]], min_score: float, single: bool, vocabulary: Vocabulary | None) -> Response:
-    results = [{"labels": [_describe_tag(tag, vocabulary) for tag in each if tag.score >= min_score]} for each in tags]
+def _tag_response(
+    tags: list[Tags], min_score: float, single: bool, fallback: bool, vocabulary: Vocabulary | None
+) -> Response:
+    """Return the labels that are asked for; of a text that nothing is known of, `tags` has the most frequent ones."""
+    results = []
+    for each in tags:
+        given = [tag for tag in each if (tag.score >= min_score if each.found else fallback)]
+        results.append({"labels": [_describe_tag(tag, vocabulary) for tag in given], "found": each.found})
     return json_response(results[0] if single else {"results": results})
 
 

@@ -20,7 +20,7 @@ from neartag.serve.metrics import Metrics
 from neartag.storage import manifest
 from neartag.storage.bundle import can_update
 from neartag.tagging.live import Added, LiveTagger
-from neartag.tagging.tagger import Tag, TextTagger
+from neartag.tagging.tagger import Tags, TextTagger
 
 logger = logging.getLogger("neartag.serve")
 
@@ -58,9 +58,12 @@ class FollowedModel:
         for texts in (["one"], ["one", "two"]):
             self.predict(texts, 1)
 
-    def predict(self, texts: list[str], k: int) -> list[list[Tag]]:
-        """Return the k best labels of each text. On one thread: workers share the cores."""
-        return self._tagger.predict(texts, k, n_jobs=1)
+    def predict(self, texts: list[str], k: int) -> list[Tags]:
+        """Return the k best labels of each text, the most frequent ones where nothing is known of it.
+
+        On one thread: workers share the cores.
+        """
+        return self._tagger.predict(texts, k, fallback=True, n_jobs=1)
 
     def start(self) -> None:
         """Begin to follow the folder."""

@@ -36,6 +36,14 @@ Span = Annotated[
     ),
 ]
 
+Found = Field(
+    description="Whether the model knows anything of the text. If not, there are no labels, or with fallback the most "
+    "frequent ones, whose scores are 0."
+)
+Fallback = Field(
+    False, description="Give a text that nothing is known of the most frequent labels; otherwise it has none."
+)
+
 EXAMPLE_TEXT = "A chess program that plays over the network"
 
 
@@ -59,7 +67,7 @@ class TagRequest(RequestBody):
         oneOf=[{"required": ["text"]}, {"required": ["texts"]}],
     )
 
-    text: str = Field("", description="A text; one without any known word gets the most frequent labels.")
+    text: str = Field("", description="A text.")
     texts: list[str] = Field([], description="Several texts, answered in their order.")
     k: int = Field(5, ge=1, le=MAX_LABELS, description="At most so many labels for each text.")
     threshold: Annotated[float, Field(ge=0, le=1)] | Annotated[str, Field(pattern=THRESHOLD_PATTERN)] | None = Field(
@@ -67,6 +75,7 @@ class TagRequest(RequestBody):
         description='Only labels of this score and above: a number, "f1" (what gave the best F1 on held-out texts), or '
         '"precision=0.8" (what gave that precision).',
     )
+    fallback: bool = Fallback
 
     include: list[Name] | None = Field(
         None,
@@ -95,9 +104,10 @@ class Tag(BaseModel):
 class Tagged(BaseModel):
     """The labels of a text, the best first."""
 
-    model_config = example({"labels": [{"label": "game::board:chess", "score": 0.97, "share": 0.91}]})
+    model_config = example({"labels": [{"label": "game::board:chess", "score": 0.97, "share": 0.91}], "found": True})
 
     labels: list[Tag]
+    found: bool = Found
 
 
 class TaggedTexts(BaseModel):
@@ -114,6 +124,7 @@ class ExplainRequest(RequestBody):
     text: str
     k: int = Field(5, ge=1, le=MAX_REASONS, description="Labels to explain.")
     voters: int = Field(5, ge=1, le=MAX_REASONS, description="Documents named for each label.")
+    fallback: bool = Fallback
 
 
 class Word(BaseModel):
@@ -184,10 +195,12 @@ class Explained(BaseModel):
             ],
             "spans": [[2, 7, "chess", 0.52], [8, 15, "program", 0.2]],
             "refined": True,
+            "found": True,
         }
     )
 
     labels: list[Reason]
+    found: bool = Found
     spans: list[Span] = Field(description="The words of the text that the model knows; weight: in the text's own row.")
     refined: bool = Field(description="Whether rankers decide among the labels, so that scores are more than votes.")
 
