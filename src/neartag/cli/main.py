@@ -26,6 +26,7 @@ from neartag.cli.labels import labels
 from neartag.cli.methods import methods
 from neartag.cli.predict import predict
 from neartag.cli.reproduce import reproduce
+from neartag.cli.review import review
 from neartag.cli.serve import serve
 from neartag.cli.tag import explain, tag
 from neartag.cli.train import train
@@ -93,6 +94,7 @@ for command in (
     add,
     forget,
     labels,
+    review,
     predict,
     evaluate,
     inspect,
