@@ -718,6 +718,7 @@ def test_openapi_tells_all(shared):
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]) == {
         *("/tag", "/explain", "/map", "/add", "/forget", "/labels", "/documents", "/health", "/metrics"),
+        *("/tag-file", "/review", "/review-file", "/doubts"),
     }
     names = set(document["components"]["schemas"])
     for reference in re.findall(r'"\$ref": ?"#/components/schemas/(\w+)"', json.dumps(document)):

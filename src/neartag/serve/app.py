@@ -86,15 +86,32 @@ def _add_routes(app: FastAPI, endpoints: Endpoints) -> None:
         ("/map", endpoints.map, schemas.MapRequest, schemas.Map, (409,)),
         ("/add", endpoints.add, schemas.AddRequest, schemas.Added, (401, 403, 409)),
         ("/forget", endpoints.forget, schemas.ForgetRequest, schemas.Forgotten, (401, 403, 404, 409)),
+        ("/review", endpoints.review, schemas.ReviewRequest, schemas.Review, (409,)),
     ):
         extra = openapi.describe_body(request, needs_token=401 in statuses)
         responses = describe_statuses(*statuses)
         app.post(path, response_model=answer, responses=responses, openapi_extra=extra)(handler)
+    file = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    tagged: dict[int | str, Any] = {200: {"content": file, "description": "The table with added columns"}}
+    app.post(
+        "/tag-file",
+        response_class=Response,
+        responses={**tagged, **describe_statuses()},
+        openapi_extra=openapi.describe_file(),
+    )(endpoints.tag_file)
+    app.post(
+        "/review-file",
+        response_model=schemas.Review,
+        responses=describe_statuses(409),
+        openapi_extra=openapi.describe_file(),
+    )(endpoints.review_file)
     errors = openapi.keep_statuses(describe_statuses(), 421, 422, 500, 503)
+    conflict = openapi.keep_statuses(describe_statuses(409), 409)
     few = openapi.keep_statuses(errors, 421, 500)
     plain = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus's text format"}
     app.get("/labels", response_model=schemas.KnownLabels, responses=errors)(endpoints.labels)
     app.get("/documents", response_model=schemas.Documents, responses=errors)(endpoints.documents)
+    app.get("/doubts", response_model=schemas.Doubts, responses={**errors, **conflict})(endpoints.doubts)
     app.get("/health", response_model=schemas.Health, responses=few)(endpoints.health)
     app.get("/metrics", response_class=PlainTextResponse, responses={200: plain, **few})(endpoints.metrics)
     files = {f"/{FOLDER}/{name}": name for name in endpoints.files}

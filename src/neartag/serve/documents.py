@@ -15,7 +15,7 @@ from neartag.tagging.explain import labels_of
 from neartag.tagging.label_changes import find_label
 from neartag.tagging.tagger import TextTagger
 
-MAX_SHOWN_CHARACTERS = 4000  # of a text
+MAX_SHOWN_CHARACTERS = 20_000  # of a text
 MAX_TITLE_CHARACTERS = 200  # a first line that is longer is no title
 MAX_SEARCH_SECONDS = 2.0  # then what was found until then is the answer
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
@@ -14,7 +16,7 @@ from fastapi.responses import Response
 
 from neartag.core.errors import DataError, ModelError
 from neartag.core.version import __version__
-from neartag.data.documents import Document
+from neartag.data.documents import Document, Fields
 from neartag.serve import page_files, schemas
 from neartag.serve.batch import Batcher
 from neartag.serve.documents import browse
@@ -22,11 +24,15 @@ from neartag.serve.errors import Refusal, json_response
 from neartag.serve.explanations import explain_text
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.labels import LabelSearch
-from neartag.serve.limits import RETRY_AFTER
+from neartag.serve.limits import RETRY_AFTER, SLOW_FACTOR
 from neartag.serve.map import ClusterMaps
 from neartag.serve.metrics import CONTENT_TYPE, Metrics
+from neartag.serve.reviews import find_doubts, review_documents
 from neartag.serve.settings import TOKEN_VARIABLE, Settings
+from neartag.serve.uploads import Limits, Upload, read_texts, tag_file
 from neartag.storage.bundle import can_update
+from neartag.tagging.answering import find_min_score
+from neartag.tagging.batches import Asked
 from neartag.tagging.live import Added
 from neartag.tagging.tagger import Tag, Tags, TextTagger
 from neartag.vocabulary.concepts import Vocabulary
@@ -38,6 +44,17 @@ MAX_PREFIX_CHARACTERS = 500
 MAX_DOCUMENTS = 100  # listed at once
 MAX_OFFSET = 2**31
 
+NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f]*$"
+
+FileName = Annotated[
+    str, Query(min_length=1, max_length=200, pattern=NO_CONTROLS, description="The file's name; its ending tells how.")
+]
+TextField = Annotated[
+    str, Query(max_length=500, pattern=NO_CONTROLS, description="The column of the text; several: title+body.")
+]
+Delimiter = Annotated[str, Query(max_length=10, description="What separates cells; found unless given.")]
+Encoding = Annotated[str, Query(max_length=40, description="Such as cp1252; found unless given.")]
+Reviewed = Annotated[int, Query(ge=1, le=schemas.MAX_REVIEWED, description="At most so many.")]
 Body = TypeVar("Body", bound=schemas.RequestBody)
 
 
@@ -50,13 +67,14 @@ class Endpoints:
         self._batcher = Batcher(model.predict, metrics.count_batch)
         self._readers = ThreadPoolExecutor(READER_THREADS, "neartag-read")
         self._writer = ThreadPoolExecutor(1, "neartag-write")
+        self._slow = ThreadPoolExecutor(1, "neartag-files")  # for files and reviews, one after another
         self._labels, self._maps = LabelSearch(), ClusterMaps()
         self.files = page_files.load_files()
 
     def close(self) -> None:
         """End all threads, once they have finished their work."""
         self._batcher.close()
-        for executor in (self._readers, self._writer):
+        for executor in (self._readers, self._writer, self._slow):
             executor.shutdown()
         self._model.close()
 
@@ -90,6 +108,67 @@ class Endpoints:
         self._check_texts([asked.text])
         arguments = self._model.tagger, asked.text, asked.points
         return await self._run(self._readers, lambda: json_response(self._maps.draw(*arguments)))
+
+    async def tag_file(
+        self,
+        request: Request,
+        name: FileName,
+        k: Annotated[int, Query(ge=1, le=schemas.MAX_REASONS, description="At most so many labels for each row.")] = 5,
+        threshold: Annotated[
+            str, Query(pattern=schemas.FILE_THRESHOLD_PATTERN, description="A score, f1 or precision=0.8.")
+        ] = "",
+        text_field: TextField = "text",
+        delimiter: Delimiter = "",
+        encoding: Encoding = "",
+        prefix: Annotated[
+            str, Query(max_length=50, pattern=NO_CONTROLS, description="Stands before the names of added columns.")
+        ] = "",
+    ) -> Response:
+        """Return a table (CSV, TSV, JSON lines or Excel, by the file's name) with the labels of each row added."""
+        upload = await self._upload(request, name, text_field, delimiter, encoding)
+        number = re.fullmatch(schemas.NUMBER_PATTERN, threshold)
+        asked = Asked(k, (float(threshold) if number else threshold) if threshold else None, n_jobs=1)
+        find_min_score(asked.threshold, self._model.tagger.calibration)  # one that cannot be used is told at once
+        return await self._run(self._slow, tag_file, self._model.tagger, upload, asked, prefix)
+
+    async def review(self, request: Request) -> Response:
+        """Return which of some texts are most worth labelling, each with what the model would say and why."""
+        asked = await _read(request, schemas.ReviewRequest)
+        self._check_texts(asked.texts)
+        documents = [Document(text, [], None, None, "") for text in asked.texts]
+        arguments = self._model.tagger, documents, asked.n
+        return await self._run(self._slow, lambda: json_response(review_documents(*arguments)))
+
+    async def review_file(
+        self,
+        request: Request,
+        name: FileName,
+        n: Reviewed = 20,
+        text_field: TextField = "text",
+        delimiter: Delimiter = "",
+        encoding: Encoding = "",
+    ) -> Response:
+        """Return which texts of a file are most worth labelling."""
+        upload = await self._upload(request, name, text_field, delimiter, encoding)
+        tagger = self._model.tagger
+
+        def work() -> Response:
+            documents = read_texts(upload)
+            return json_response(review_documents(tagger, documents, n) if documents else {"documents": []})
+
+        return await self._run(self._slow, work)
+
+    async def doubts(self, n: Reviewed = 20) -> Response:
+        """Return labels of the model's own documents that are probably wrong or missing."""
+        tagger = self._model.tagger
+        return await self._run(self._slow, lambda: json_response(find_doubts(tagger, n)))
+
+    async def _upload(self, request: Request, name: str, text_field: str, delimiter: str, encoding: str) -> Upload:
+        seconds = SLOW_FACTOR * self._settings.max_seconds
+        limits = Limits(self._settings.max_upload, self._settings.max_characters, time.monotonic() + seconds)
+        columns = tuple(each.strip() for each in text_field.split("+") if each.strip())
+        fields = Fields(text=columns or "text", delimiter=delimiter or None, encoding=encoding or None)
+        return Upload(name, await request.body(), fields, limits)
 
     async def add(self, request: Request) -> Response:
         """Add documents, which vote at once: here, and within a second in every other worker."""

@@ -12,10 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 MAX_LABELS = 100  # for one text
 MAX_REASONS = 20  # labels explained at once, and voters of each
 MAX_MAP_POINTS = 400  # points of a cluster on the map
+MAX_REVIEWED = 100  # documents or doubts of a review
 MAX_NAME_CHARACTERS = 500  # characters of a label or an id
 # Names are shown and typed again: no control characters, and not only spaces. Texts may have any.
 _PRINTABLE = r"[^\u0000-\u001f\u007f-\u009f]"
 NAME_PATTERN = rf"^{_PRINTABLE}*[^\s\u0000-\u001f\u007f-\u009f]{_PRINTABLE}*$"
+NUMBER_PATTERN = r"(0?\.[0-9]{1,6}|0|1|1\.0)"
+FILE_THRESHOLD_PATTERN = rf"^(|f1|precision=(0?\.[0-9]{{1,6}}|1|1\.0)|{NUMBER_PATTERN})$"
 THRESHOLD_PATTERN = r"^(f1|precision=(0?\.[0-9]{1,6}|1|1\.0))$"
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=NAME_PATTERN)]
@@ -318,6 +321,62 @@ class Documents(BaseModel):
     documents: list[ModelDocument]
     total: int = Field(description="How many fit, those beyond the limit included.")
     complete: bool = Field(description="False where a search ended early: there may be more.")
+
+
+class ReviewRequest(RequestBody):
+    """Texts without labels, of which those that are worth labelling are asked for."""
+
+    model_config = example({"texts": [EXAMPLE_TEXT, "Fonts for Thai"], "n": 1})
+
+    texts: list[str] = Field(min_length=1)
+    n: int = Field(20, ge=1, le=MAX_REVIEWED, description="At most so many.")
+
+
+class NearDocument(BaseModel):
+    """A document of the model near the one that is reviewed."""
+
+    id: str
+    title: str | None
+    link: str | None
+    similarity: float = Field(description="The cosine of their features.")
+    labels: list[str]
+    words: list[str] = Field(description="That both share, the weightiest first.")
+    text: str | None = Field(description="The beginning of its text, where the model keeps texts.")
+
+
+class ToLabel(BaseModel):
+    """A text that is worth labelling."""
+
+    index: int = Field(description="Its place among those sent.")
+    id: str | None = Field(description="Its id, where a file has one.")
+    text: str
+    score: float = Field(description="What its labels would teach: only its order means something.")
+    labels: list[Tag] = Field(description="What the model would give it.")
+    reason: str
+    evidence: list[NearDocument] = Field(description="The nearest documents that the model has.")
+
+
+class Review(BaseModel):
+    """Texts that are worth labelling, the first first."""
+
+    documents: list[ToLabel]
+
+
+class Doubt(BaseModel):
+    """A label that is probably wrong, or probably missing."""
+
+    label: str
+    kind: Literal["wrong", "missing"]
+    score: float = Field(description="How likely it is.")
+    reason: str
+    evidence: list[NearDocument]
+    document: ModelDocument
+
+
+class Doubts(BaseModel):
+    """Doubtful labels of the model's documents, the most doubtful first."""
+
+    doubts: list[Doubt]
 
 
 class MapRequest(RequestBody):
