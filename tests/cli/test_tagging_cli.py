@@ -249,7 +249,7 @@ def test_what_was_added_before_an_error_is_told(model, tmp_path):
 
 
 def test_an_explanation_without_voters_says_so(folder):
-    assert "most frequent labels" in run("explain", folder / "model", "zzzz").stdout
+    assert "most frequent labels" in run("explain", folder / "model", "zzzz", "--fallback").stdout
 
 
 def test_ids_of_standard_input_end_at_line_feeds_only(model, tmp_path):
@@ -420,11 +420,11 @@ def test_an_explanation_names_the_words_that_the_ranker_weighed(refined):
         assert (reason["found"] == "votes") == bool(reason["voters"]) == (reason["share"] > 0)
     weighed = {word["word"]: word["weight"] for word in reasons[0]["words"]}
     assert weighed["bicycle"] > 0
-    assert "most frequent labels" in run("explain", refined, "zzzz").stdout
+    assert "most frequent labels" in run("explain", refined, "zzzz", "--fallback").stdout
 
 
 def test_inspect_tells_of_rankers(folder, refined):
-    said = run("inspect", refined).stdout
+    said = run("inspect", refined, "--all").stdout
     assert re.search(r"^rankers +\d+, for 15 labels$", said, re.MULTILINE)
     assert re.search(r"^refine +True +", said, re.MULTILINE)
     report = json.loads(run("inspect", refined, "--json").stdout)

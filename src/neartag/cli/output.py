@@ -29,6 +29,11 @@ def message(text: str, *, quiet: bool = False) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def suggest(command: str, purpose: str, *, quiet: bool = False) -> None:
+    """Print what to do next: a command or an option, and what it is for."""
+    message(f"next: {escape_controls(command)}  {purpose}", quiet=quiet)
+
+
 def progress(quiet: bool) -> Progress:
     """Return how progress is shown: a bar on a terminal, lines elsewhere, nothing if quiet."""
     from neartag.core.progress import choose

@@ -15,7 +15,7 @@ from neartag.cli import output
 from neartag.cli.options import Jobs, Model, Quiet
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import check_source
-from neartag.core.errors import ParameterError
+from neartag.core.errors import DataError, ParameterError
 
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
@@ -37,9 +37,12 @@ def predict(
     target: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, whole or not at all.")
     ] = None,
+    fallback: Annotated[
+        bool, typer.Option("--fallback", help="Give a point that nothing is known of the most frequent labels.")
+    ] = False,
     jobs: Jobs = -1,
     as_json: Annotated[
-        bool, typer.Option("--json", help='Write JSON lines: {"labels": [...], "scores": [...]}.')
+        bool, typer.Option("--json", help='Write JSON lines: {"labels": [...], "scores": [...], "found": true}.')
     ] = False,
     quiet: Quiet = False,
     *,
@@ -50,16 +53,19 @@ def predict(
     The best label comes first. Labels are names, or ids if the model has no names, separated by tabs. With --scores
     each is LABEL:SCORE; the score (from 0 to 1, as `neartag tag` gives it) follows the last colon. In a name, \\, \t,
     \n and \r stand for a backslash, a tab and line breaks. A point with nothing that the model knows, such as a text of
-    unknown words, gets the most frequent labels, scored by their frequency. Labels in INPUT are ignored.
+    unknown words, has an empty line, or with --fallback the most frequent labels, of score 0. Labels in INPUT are
+    ignored.
     """
     check_output(target, source, model)
     if not text:
+        if " " in source and not Path(source).exists():
+            raise DataError(f"there is no file {source[:60]!r}: to tag a text, neartag tag {model} TEXT")
         check_source(source)
     from neartag.cli.data import load_rows
     from neartag.linalg.validation import check_count
-    from neartag.methods.predict import predict_batches
     from neartag.storage import store
-    from neartag.tagging.calibration import calibrate_scores, from_extras
+    from neartag.tagging.calibration import from_extras
+    from neartag.tagging.ranking import finish_ranking, rank_rows
 
     check_count("-k", k)
     progress = output.progress(quiet)
@@ -72,11 +78,20 @@ def predict(
         reading.tell_understood(quiet)
         names, calibration = stored.label_names, from_extras(stored.extras)
         k = min(k, stored.model.n_labels)
-        for labels, raw in predict_batches(stored.model, rows, k, jobs, progress):
-            for ids, values in zip(labels.tolist(), calibrate_scores(calibration, raw).tolist(), strict=True):
-                answer = [(label, score) for label, score in zip(ids, values, strict=True) if label >= 0]
-                line = _json_line(answer, names) if as_json else _text_line(answer, names, scores)
-                stream.write((line + "\n").encode("utf-8", "backslashreplace"))
+        frequency = stored.model.frequency if fallback else None
+        with progress.start(rows.shape[0], "predicting"):
+            # The model's own batches, so that the answers are those of one call for all rows, to the last bit.
+            for first in range(0, rows.shape[0], stored.model.batch_rows):
+                batch = rows[first : first + stored.model.batch_rows]
+                ranked = rank_rows(stored.model, batch, k, jobs, with_shares=False)
+                ranked = finish_ranking(ranked, calibration, 0.0, frequency)
+                for labels, values, found in zip(*(ranked[place].tolist() for place in (0, 1, 3)), strict=True):
+                    answer = [(label, score) for label, score in zip(labels, values, strict=True) if label >= 0]
+                    line = _json_line(answer, names, found) if as_json else _text_line(answer, names, scores)
+                    stream.write((line + "\n").encode("utf-8", "backslashreplace"))
+                progress.advance(batch.shape[0])
+    if target is not None:
+        output.suggest(f"neartag evaluate {model} DATA", "tells how good it is on labelled points", quiet=quiet)
 
 
 def _text_line(answer: list[tuple[int, float]], names: list[str] | None, scores: bool) -> str:
@@ -84,9 +99,9 @@ def _text_line(answer: list[tuple[int, float]], names: list[str] | None, scores:
     return "\t".join(f"{name}:{score:.4f}" if scores else name for name, score in cells)
 
 
-def _json_line(answer: list[tuple[int, float]], names: list[str] | None) -> str:
+def _json_line(answer: list[tuple[int, float]], names: list[str] | None, found: bool) -> str:
     labels = [label if names is None else names[label] for label, _ in answer]
-    return output.json_line({"labels": labels, "scores": [score for _, score in answer]})
+    return output.json_line({"labels": labels, "scores": [score for _, score in answer], "found": found})
 
 
 def check_output(target: str | None, source: str, model: str) -> None:

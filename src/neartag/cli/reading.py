@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,8 @@ import typer
 from neartag.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from neartag.data.documents import BadLines, Document
+    from neartag.data.documents import BadLines, Document, Fields
+    from neartag.data.documents.whole_rows import WholeTable
 
 # Options of every command that reads documents: name, type, default, and typer's option.
 _OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
@@ -167,7 +169,24 @@ class Reading:
 
     def documents(self, path: Path, *, labelled: bool = True) -> Iterator[Document]:
         """Return the documents of a file or folder, read one at a time."""
-        from neartag.data.documents import KINDS, BadLines, documents, resolve_fields
+        from neartag.data.documents import documents
+
+        settled = self._settle(path, labelled)
+        read = documents(path, settled, labelled=labelled, bad=self.bad, kind=self.kind)
+        return read if self.vectors is None else self._with_vectors(read)
+
+    @contextmanager
+    def open_table(self, path: Path, *, need_header: bool) -> Iterator[tuple[WholeTable, Fields]]:
+        """Open a file or folder of documents with all its columns, and tell how it is read; labels are not needed."""
+        from neartag.data.documents.whole_rows import open_whole_table
+
+        settled = self._settle(path, labelled=False)
+        with open_whole_table(path, settled, self.kind, bad=self.bad, need_header=need_header) as table:
+            yield table, settled
+
+    def _settle(self, path: Path, labelled: bool) -> Fields:
+        """Return the fields with nothing left open, and note what was understood."""
+        from neartag.data.documents import KINDS, BadLines, resolve_fields
         from neartag.data.documents.describe import describe_fields
 
         if self.kind is not None and self.kind not in KINDS:
@@ -175,8 +194,7 @@ class Reading:
         self.bad = BadLines() if self.skip_bad else None
         settled = resolve_fields(path, self.fields, labelled=labelled, kind=self.kind)
         self.understood.append(f"{path}: {describe_fields(settled, labelled)}")
-        read = documents(path, settled, labelled=labelled, bad=self.bad, kind=self.kind)
-        return read if self.vectors is None else self._with_vectors(read)
+        return settled
 
     def _with_vectors(self, documents: Iterator[Document]) -> Iterator[Document]:
         """Yield the documents, each with its row of the file of vectors."""
@@ -199,7 +217,7 @@ class Reading:
             raise DataError(f"--vectors {self.vectors} has {len(rows)} rows for {count} documents: give one for each")
 
     @property
-    def fields(self) -> Any:
+    def fields(self) -> Fields:
         """What the file calls a document's parts."""
         from neartag.data.documents import Fields
 

@@ -33,13 +33,13 @@ class Batcher:
     It asks for the largest k of a batch, and each request gets its part. `on_batch` is called with each batch's size.
     """
 
-    def __init__(self, answer: Callable[[list[str], int], list[list[Any]]], on_batch: Callable[[int], None]) -> None:
+    def __init__(self, answer: Callable[[list[str], int], list[Any]], on_batch: Callable[[int], None]) -> None:
         self._answer, self._on_batch = answer, on_batch
         self._waiting: deque[Job] = deque()
         self._busy = False
         self._thread = ThreadPoolExecutor(1, "neartag-predict")
 
-    async def ask(self, texts: list[str], k: int) -> list[list[Any]]:
+    async def ask(self, texts: list[str], k: int) -> list[Any]:
         """Return the answer for each text, at most k labels each."""
         loop = asyncio.get_running_loop()
         job = Job(texts, k, loop.create_future())
@@ -75,7 +75,7 @@ class Batcher:
             self._waiting.popleft()
         return jobs
 
-    def _answer_all(self, jobs: list[Job]) -> list[list[list[Any]] | Exception]:
+    def _answer_all(self, jobs: list[Job]) -> list[list[Any] | Exception]:
         texts = [text for job in jobs for text in job.texts]
         self._on_batch(len(texts))
         try:
@@ -83,7 +83,7 @@ class Batcher:
         except Exception as error:
             # If a text ever makes it fail, the other requests must not suffer.
             return [error] if len(jobs) == 1 else [self._answer_all([job])[0] for job in jobs]
-        answers: list[list[list[Any]] | Exception] = []
+        answers: list[list[Any] | Exception] = []
         for job in jobs:
             own, left = left[: len(job.texts)], left[len(job.texts) :]
             answers.append([tags[: job.k] for tags in own])

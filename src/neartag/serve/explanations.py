@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any
 
+from neartag.serve.documents import link_of, title_of
 from neartag.serve.errors import Refusal
-from neartag.tagging.explain import has_voters, is_refined
+from neartag.tagging.explain import FREQUENCY, has_voters, is_refined
 from neartag.tagging.explained_words import known_words, names_words, words_in_document
 from neartag.tagging.tagger import TextTagger
 
@@ -14,14 +15,17 @@ MAX_WORDS = 20  # of each voter and of each ranker, the weightiest
 MAX_TEXT_CHARACTERS = 4000  # of a voter's text that are shown
 
 
-def explain_text(tagger: TextTagger, text: str, k: int, voters: int) -> dict[str, Any]:
-    """Return the k best labels of a text with their voters and words, and the text's words that the model knows."""
+def explain_text(tagger: TextTagger, text: str, k: int, voters: int, fallback: bool = False) -> dict[str, Any]:
+    """Return the k best labels of a text with their voters and words, and the text's words that the model knows.
+
+    With `fallback`, a text that nothing is known of has the most frequent labels.
+    """
     check_votes(tagger)
     features = tagger.stored.features
     X = features.transform([text]) if hasattr(features, "spans") and names_words(features) else None  # (1, d)
     described: dict[str, dict[str, Any]] = {}  # voters by id: one of several labels is described once
     labels = []
-    for reason in tagger.explain(text, k, voters, MAX_WORDS):
+    for reason in tagger.explain(text, k, voters, MAX_WORDS, fallback=fallback):
         for voter in reason.voters:
             if voter.id not in described:
                 described[voter.id] = _describe_voter(features, X, voter)
@@ -36,7 +40,8 @@ def explain_text(tagger: TextTagger, text: str, k: int, voters: int) -> dict[str
             }
         )
     known = [] if X is None else spans(features, text, known_words(features, X, text))
-    return {"labels": labels, "spans": known, "refined": is_refined(tagger.stored.model)}
+    found = any(each["found"] != FREQUENCY for each in labels)
+    return {"labels": labels, "found": found, "spans": known, "refined": is_refined(tagger.stored.model)}
 
 
 def check_votes(tagger: TextTagger) -> None:
@@ -73,6 +78,8 @@ def _describe_voter(features: Any, X: Any, voter: Any) -> dict[str, Any]:
         marked = spans(features, text[:MAX_TEXT_CHARACTERS], words_in_document(features, X, text, MAX_WORDS))
     return {
         "id": voter.id,
+        "title": title_of(text),
+        "link": link_of(voter.id),
         "share": min(1.0, voter.share),
         "labels": voter.labels,
         "words": [word._asdict() for word in voter.words],

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from neartag.core.errors import ModelError, ParameterError
 from neartag.linalg.validation import check_count
 from neartag.storage.bundle import StoredModel
-from neartag.tagging.calibration import Calibration, calibrate_scores
-from neartag.tagging.explain import Reason, has_voters, rank_with_shares, reasons
+from neartag.tagging.calibration import Calibration
+from neartag.tagging.explain import Reason, has_voters, reasons
+from neartag.tagging.ranking import finish_ranking, rank_rows
 
 
 class Tag(NamedTuple):
@@ -18,6 +21,23 @@ class Tag(NamedTuple):
     label: str
     score: float  # the probability that it is right, where the model is calibrated or refined, else the share
     share: float  # of the votes
+
+
+class Tags(list[Tag]):
+    """The labels of a text, best first, and whether the model knows anything of the text.
+
+    Where `found` is False, no word of the text is known, or no document is near it: there are no labels then, or, with
+    a fallback, the most frequent ones, each with the score 0.
+    """
+
+    def __init__(self, tags: Iterable[Tag] = (), found: bool = True) -> None:
+        super().__init__(tags)
+        self.found = found
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a label; of a slice, such as the first k, the labels with `found`."""
+        part = super().__getitem__(place)
+        return Tags(part, self.found) if isinstance(place, slice) else part
 
 
 def tag_texts(
@@ -29,7 +49,8 @@ def tag_texts(
     *,
     n_jobs: int | None = -1,
     model: Any = None,
-) -> list[list[Tag]]:
+    fallback: bool = False,
+) -> list[Tags]:
     """Return the labels of each text, best first, at most k of them; `TextTagger.predict` says what the rest is.
 
     `model` answers in place of the stored one, where only some labels are asked for.
@@ -39,22 +60,41 @@ def tag_texts(
     check_count("k", k)
     min_score = find_min_score(threshold, calibration)
     X = stored.features.transform(texts)  # (n, d)
-    k = _possible_count(stored, k)
-    ids, scores, shares = rank_with_shares(stored.model if model is None else model, X, k, n_jobs)  # (n, k) each
-    scores = calibrate_scores(calibration, scores)
+    model = stored.model if model is None else model
+    ranked = rank_rows(model, X, possible_count(stored, k), n_jobs)
+    ranked = finish_ranking(ranked, calibration, min_score, label_frequency(stored, model) if fallback else None)
     names = stored.label_names or []
     return [
-        [
-            Tag(names[label], score, share)
-            for label, score, share in zip(*each, strict=True)
-            if label >= 0 and score >= min_score
-        ]
-        for each in zip(ids.tolist(), scores.tolist(), shares.tolist(), strict=True)
+        Tags((Tag(names[label], *rest) for label, *rest in zip(*each, strict=True) if label >= 0), found)
+        for *each, found in zip(*(array.tolist() for array in ranked), strict=True)
     ]
 
 
+def measure_precision(answers: Sequence[Sequence[Tag]], labels: Sequence[Sequence[str]], k: int) -> float:
+    """Return P@k of answers: the mean, over texts, of how many of k labels are right."""
+    if len(answers) != len(labels):
+        raise ParameterError(f"there are {len(labels)} lists of labels for {len(answers)} texts: give one for each")
+    if not answers:
+        raise ParameterError("there is no text to score on")
+    right = sum(tag.label in wanted for tags, wanted in zip(answers, map(set, labels), strict=True) for tag in tags)
+    return right / (k * len(answers))
+
+
+def label_frequency(stored: StoredModel, model: Any = None) -> np.ndarray:
+    """Return how many documents have each label (L,); 0 for those that the model may not answer with."""
+    allowed = getattr(model, "allowed", None)
+    return stored.model.frequency if allowed is None else np.where(allowed, stored.model.frequency, 0)
+
+
 def explain_text(
-    stored: StoredModel, calibration: Calibration | None, text: Any, k: int, voters: int, words: int
+    stored: StoredModel,
+    calibration: Calibration | None,
+    text: Any,
+    k: int,
+    voters: int,
+    words: int,
+    *,
+    fallback: bool = False,
 ) -> list[Reason]:
     """Return the k best labels of a text with their reasons; ModelError where the model has no voters to name."""
     check_count("k", k)
@@ -66,10 +106,10 @@ def explain_text(
     if stored.features.accepts == "text" and not isinstance(text, str):
         raise ParameterError(f"explain takes one text, a string, not {text!r:.60}: call it once for each text")
     X = stored.features.transform([text])  # (1, d)
-    return reasons(stored, calibration, text, X, _possible_count(stored, k), voters, words)
+    return reasons(stored, calibration, text, X, possible_count(stored, k), voters, words, fallback=fallback)
 
 
-def _possible_count(stored: StoredModel, k: int) -> int:
+def possible_count(stored: StoredModel, k: int) -> int:
     """Return k, or the number of labels where k is larger: arrays are made of this width."""
     return max(1, min(k, int(stored.model.n_labels)))
 

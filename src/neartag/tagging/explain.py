@@ -53,19 +53,6 @@ def is_refined(model: Any) -> bool:
     return getattr(model, "reranker", None) is not None
 
 
-def rank_with_shares(model: Any, X: Any, k: int, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the k best labels of each row, best first, their scores and their shares of the votes, (m, k) each."""
-    if not is_refined(model):
-        labels, scores = model.predict_topk(X, k, n_jobs=n_jobs)
-        return labels, scores, scores
-    parts = [(np.empty((0, k), np.int32), np.empty((0, k)), np.empty((0, k)))]
-    for retrieved in model.retrieve_batches(X, n_jobs=n_jobs):
-        labels, scores = model.rank(retrieved, k)
-        parts.append((labels, scores, model.shares(retrieved, labels)))
-    labels, scores, shares = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return labels, scores, shares
-
-
 def votes(model: Any, X: Any, k: int) -> list[tuple[list[tuple[int, float]], dict[int, float]]]:
     """Return for each row its k best labels with their shares, and every voter's row number with its share.
 
@@ -88,15 +75,18 @@ def reasons(
     k: int,
     voters: int,
     words: int,
+    *,
+    fallback: bool = True,
     **limits: float,
 ) -> list[Reason]:
     """Return the k best labels of a text, whose feature row is X, each with its strongest voters and words.
 
-    `limits` are those of TextWords, below which words are not shown.
+    With `fallback`, a text on which nobody votes gets the most frequent labels, of score 0. `limits` are those of
+    TextWords, below which words are not shown.
     """
     model, names = stored.model, stored.label_names or []
     retrieved = model.retrieve(X)
-    ((best, share_of),) = _answers(model, retrieved, k)
+    ((best, share_of),) = _answers(model, retrieved, k, fallback=fallback)
     known = TextWords(stored, text, X, words, **limits)
     described: dict[int, Voter] = {}
     given: list[Reason] = []
@@ -106,18 +96,31 @@ def reasons(
         for point in own:
             if point not in described:
                 described[point] = _voter(stored, point, share_of[point], known)
-        score = score if calibration is None else float(calibration(np.array(score)))
         if not own and proposed is None:
             proposed = _proposed_labels(model, retrieved)
         source = VOTES if own else MEAN if proposed and label in proposed else FREQUENCY
+        if source == FREQUENCY:  # how frequent a label is says nothing about the text
+            score = share = 0.0
+        elif calibration is not None:
+            score = float(calibration(np.array(score)))
         voted = [described[point] for point in own]
         given.append(Reason(names[label], score, share, voted, known.contributions(label), source))
     return given
 
 
-def _answers(model: Any, retrieved: Retrieved, k: int) -> list[tuple[Best, dict[int, float]]]:
+def nearest_voters(stored: StoredModel, text: Any, X: Any, count: int, words: int) -> list[Voter]:
+    """Return the documents with most votes on a text, whose feature row is X, whatever their labels.
+
+    The model may also have been trained on rows of features; labels and documents without names have numbers then.
+    """
+    ((_, share_of),) = _answers(stored.model, stored.model.retrieve(X), 1)
+    known = TextWords(stored, text, X, words)
+    return [_voter(stored, point, share, known) for point, share in list(share_of.items())[:count]]
+
+
+def _answers(model: Any, retrieved: Retrieved, k: int, *, fallback: bool = True) -> list[tuple[Best, dict[int, float]]]:
     """Return for each row its k best labels, and every voter's row number with its share, the strongest first."""
-    labels, scores = model.rank(retrieved, k)
+    labels, scores = model.rank(retrieved, k, fallback=fallback)
     voters, weights = model.voters(retrieved)
     shares = model.shares(retrieved, labels) if is_refined(model) else scores
     all_answers = []
@@ -138,7 +141,7 @@ def _proposed_labels(model: Any, retrieved: Retrieved) -> set[int]:
 
 
 def _voter(stored: StoredModel, point: int, share: float, known: TextWords) -> Voter:
-    names = stored.label_names or []
+    names = stored.label_names
     name = str(point) if stored.point_names is None else stored.point_names[point]
-    labels = [names[label] for label in labels_of(stored.model, point)]
+    labels = [str(label) if names is None else names[label] for label in labels_of(stored.model, point)]
     return Voter(name, share, labels, known.shared_words(point), None if stored.texts is None else stored.texts[point])

@@ -48,7 +48,7 @@ class _Filtered:
     """A model of any method, of whose scores only those of some labels are taken."""
 
     def __init__(self, model: Any, allowed: np.ndarray) -> None:
-        self._model, self._allowed = model, allowed
+        self._model, self.allowed = model, allowed
 
     def predict_topk(self, X: Any, k: int, *, n_jobs: int | None = -1) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best allowed labels of each row and their scores, (m, k); −1 and 0 where there are fewer."""
@@ -57,7 +57,7 @@ class _Filtered:
             block = self._model.decision_function(X[first : first + BATCH_ROWS], n_jobs=n_jobs)  # (batch, L) CSR
             for row in range(block.shape[0]):
                 own = slice(block.indptr[row], block.indptr[row + 1])
-                mine = self._allowed[block.indices[own]] & (block.data[own] > 0)
+                mine = self.allowed[block.indices[own]] & (block.data[own] > 0)
                 ids, values = block.indices[own][mine], block.data[own][mine]
                 best = np.lexsort((ids, -values))[:k]
                 labels[first + row, : len(best)], scores[first + row, : len(best)] = ids[best], values[best]

@@ -20,7 +20,7 @@ from neartag.linalg.validation import check_count
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.answering import Tag
 from neartag.tagging.calibration import Calibration, calibrate_scores
-from neartag.tagging.explain import rank_with_shares
+from neartag.tagging.ranking import rank_rows
 from neartag.tagging.review_coverage import choose_greedily, nearest_known, similarity_graph
 from neartag.tagging.review_doubts import choose_documents
 from neartag.tagging.review_evidence import SHOWN, NearDocument, ReviewedCorpus, near_documents
@@ -60,7 +60,7 @@ def review_texts(
     asked = np.flatnonzero(choose_documents(len(texts), MAX_DOCUMENTS))
     items = [texts[place] for place in asked.tolist()]
     X = stored.features.transform(items)  # (m, d)
-    ids, scores, shares = rank_with_shares(stored.model, X, min(ASKED_LABELS, int(stored.model.n_labels)), n_jobs)
+    ids, scores, shares, _ = rank_rows(stored.model, X, min(ASKED_LABELS, int(stored.model.n_labels)), n_jobs)
     probabilities = np.where(ids >= 0, np.clip(calibrate_scores(calibration, scores), 0.0, 1.0), 0.0)
     corpus, X = ReviewedCorpus.of(stored), normalise(as_rows(X))
     rows, known = encode_together(corpus, items, X)

@@ -14,7 +14,7 @@ from neartag.storage import store
 from neartag.storage.bundle import StoredModel
 from neartag.storage.segments import Segment
 from neartag.tagging import calibration as calibrations
-from neartag.tagging.answering import Tag, explain_text, tag_texts
+from neartag.tagging.answering import Tag, Tags, explain_text, measure_precision, tag_texts
 from neartag.tagging.calibration import Calibration
 from neartag.tagging.explain import Reason, is_refined
 from neartag.tagging.label_changes import close_labels, merge_labels, rename_label
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from neartag.tagging.review import ToLabel
     from neartag.tagging.review_labels import Doubt
 
-__all__ = ["Reason", "Tag", "TextTagger"]
+__all__ = ["Reason", "Tag", "Tags", "TextTagger"]
 
 
 class TextTagger:
@@ -225,8 +225,9 @@ class TextTagger:
         fields: Fields | None = None,
         include: Sequence[str] | None = None,
         exclude: Sequence[str] | None = None,
+        fallback: bool = False,
         n_jobs: int | None = -1,
-    ) -> list[list[Tag]]:
+    ) -> list[Tags]:
         """Return the labels of each text, best first.
 
         Parameters
@@ -244,13 +245,16 @@ class TextTagger:
             Only these labels, and none of those. Each is a label (with a vocabulary, any of its names, or its URI), or
             "fruit*" for all labels that begin so, or "under:fruit" for a concept and all that are narrower. Scores do
             not change. A refined model answers with those of a text's candidates that are asked for; there may be none.
+        fallback : bool, default False
+            Give a text that nothing is known of the most frequent labels, each with the score 0. Otherwise it has none.
         n_jobs : int, default -1
             Cores to use; -1: all.
 
         Returns
         -------
-        list of lists of Tag
-            For each text, named tuples of label, score and share.
+        list of Tags
+            For each text a list of named tuples of label, score and share. Its attribute `found` is False where nothing
+            is known of the text: no word, or no document is near it.
 
         Raises
         ------
@@ -258,10 +262,29 @@ class TextTagger:
             `k` or `threshold` cannot be used, or there is no such label.
         """
         texts = read_texts(texts, fields)
-        model = self._restricted.get(self.stored, include, exclude)
-        return tag_texts(self.stored, self.calibration, texts, k, threshold, n_jobs=n_jobs, model=model)
+        model = self.restrict(include, exclude)
+        more = {"n_jobs": n_jobs, "model": model, "fallback": fallback}
+        return tag_texts(self.stored, self.calibration, texts, k, threshold, **more)
 
-    def explain(self, text: Any, k: int = 5, voters: int = 5, words: int = 10) -> list[Reason]:
+    def restrict(self, include: Sequence[str] | None, exclude: Sequence[str] | None) -> Any:
+        """Return the model that answers with these labels only, as `predict` takes them; the whole one for None."""
+        return self._restricted.get(self.stored, include, exclude)
+
+    def score(self, texts: Sequence[Any], labels: Sequence[Sequence[str]], k: int = 1) -> float:
+        """Return P@k on labelled texts, from 0 to 1: how many of the k best labels are right, on average."""
+        return measure_precision(self.predict(texts, k), labels, k)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return what the tagger was made with, by name; with `deep`, the classifier's parameters too."""
+        own = (self._features, self._classifier, self._refine, self._calibration_kind, self._keep_texts)
+        names = ("features", "classifier", "refine", "calibration", "keep_texts", "vocabulary")
+        params = dict(zip(names, (*own, self._vocabulary), strict=True))
+        nested = self._classifier.get_params() if deep and self._classifier is not None else {}
+        return params | {f"classifier__{name}": value for name, value in nested.items()}
+
+    def explain(
+        self, text: Any, k: int = 5, voters: int = 5, words: int = 10, *, fallback: bool = False
+    ) -> list[Reason]:
         """Return the best labels of a text, each with the documents that voted for it and the words they share.
 
         Parameters
@@ -275,6 +298,8 @@ class TextTagger:
         words : int, default 10
             At most so many words for each document. For a refined model, also at most so many words of the text that
             the label's ranker weighed, for the label and against it.
+        fallback : bool, default False
+            As in `predict`: the most frequent labels, of score 0, where nothing is known of the text; otherwise none.
 
         Returns
         -------
@@ -288,7 +313,7 @@ class TextTagger:
         ParameterError
             `text` is not one string (a list of texts, for example), or a number cannot be used.
         """
-        return explain_text(self.stored, self.calibration, text, k, voters, words)
+        return explain_text(self.stored, self.calibration, text, k, voters, words, fallback=fallback)
 
     def review(
         self, texts: Sequence[Any], n: int = 50, *, fields: Fields | None = None, n_jobs: int | None = -1

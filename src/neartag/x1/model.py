@@ -148,8 +148,11 @@ class X1Model:
         for first in range(0, rows.shape[0], self.batch_rows):
             yield self._search(normalise(rows[first : first + self.batch_rows]), threads)
 
-    def rank(self, retrieved: Retrieved, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k best labels of each row, best first, and their scores in [0, 1], both (m, k)."""
+    def rank(self, retrieved: Retrieved, k: int, *, fallback: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k best labels of each row, best first, and their scores in [0, 1], both (m, k).
+
+        With `fallback`, a row on which nobody votes gets the most frequent labels, scored by their frequency.
+        """
         most = min(k, self.n_labels)
         if self.reranker is not None:
             best, sums = best_candidates(*self.candidates(retrieved), self.frequency, most, retrieved.threads)
@@ -160,7 +163,7 @@ class X1Model:
             labels = np.pad(best, ((0, 0), (0, k - most)), constant_values=-1)
             scores = np.pad(scores, ((0, 0), (0, k - most)))
         unheard = labels[:, 0] < 0
-        if self.allowed is None and unheard.any():
+        if fallback and self.allowed is None and unheard.any():
             labels[unheard], scores[unheard] = most_frequent(self.frequency, self.n_points, k)
         return labels, scores
 

@@ -17,6 +17,7 @@ from neartag.core.errors import DataError, NeartagError
 from neartag.core.extras import install_hint
 from neartag.data.documents.cells import parse_cells
 from neartag.data.documents.columns import Columns, find_columns
+from neartag.data.documents.document import Document
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_layout
 from neartag.data.documents.parse import DocumentError, DocumentsOrErrors, RawDocument, parse_document
@@ -27,18 +28,35 @@ _SAMPLE_ROWS = 2000
 
 def read_excel(path: Path, fields: Fields, labelled: bool) -> DocumentsOrErrors:
     """Yield the documents of a sheet; their places are row numbers, as Excel shows them."""
+    with open_excel(path, fields, labelled) as (_, rows):
+        for _, document in rows:
+            yield document
+
+
+@contextmanager
+def open_excel(
+    path: Path, fields: Fields, labelled: bool
+) -> Iterator[tuple[list[str], Iterator[tuple[list[Any], Document | DataError]]]]:
+    """Open a sheet: its header, and every row's values, as they are, with its document or what is wrong with it."""
     with _open_sheet(path, fields.sheet) as rows:
         header = _read_header(path, rows)
         columns = find_columns(path, header, fields, labelled)
-        for number, row in rows:
-            yield parse_document(path, number, _parse_row, row, columns, header, fields)
+
+        def parse(number: int, row: list[Any]) -> tuple[list[Any], Document | DataError]:
+            cells = [*row[: len(header)], *[None] * (len(header) - len(row))]
+            return cells, parse_document(path, number, _parse_row, row, columns, header, fields)
+
+        yield header, (parse(*each) for each in rows)
 
 
 def settle_excel(path: Path, fields: Fields, labelled: bool) -> Fields:
     """Return the fields with nothing left open, by the first rows of the sheet."""
     with _open_sheet(path, fields.sheet) as rows:
         header = _read_header(path, rows)
-        first = [[*row, *[None] * len(header)][: len(header)] for _, row in islice(rows, _SAMPLE_ROWS)]
+        first = [
+            [_to_value(cell) for cell in [*row, *[None] * len(header)][: len(header)]]
+            for _, row in islice(rows, _SAMPLE_ROWS)
+        ]
     return settle_layout(path, header, first, fields, labelled)
 
 
@@ -77,9 +95,8 @@ def _choose_sheet(path: Path, book: Any, name: str | None) -> Any:
 def _read_rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
     sheet.reset_dimensions()  # some programs write them wrong, and rows would be cut
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-        cells = [_to_value(cell) for cell in row]
-        if any(cell not in (None, "") for cell in cells):
-            yield number, cells
+        if any(cell not in (None, "") for cell in row):
+            yield number, list(row)
 
 
 def _to_value(cell: Any) -> Any:
@@ -90,7 +107,7 @@ def _read_header(path: Path, rows: Iterator[tuple[int, list[Any]]]) -> list[str]
     _, row = next(rows, (1, None))
     if row is None:
         raise line_error(path, 1, "the sheet is empty", "begin it with a row of the columns' names")
-    header = ["" if cell is None else str(cell).strip() for cell in row]
+    header = ["" if cell is None else str(_to_value(cell)).strip() for cell in row]
     while not header[-1]:
         header.pop()
     return header
@@ -104,4 +121,4 @@ def _fit(row: list[Any], width: int) -> list[Any]:
 
 
 def _parse_row(row: list[Any], columns: Columns, header: list[str], fields: Fields) -> RawDocument:
-    return parse_cells(_fit(row, len(header)), columns, header, fields)
+    return parse_cells([_to_value(cell) for cell in _fit(row, len(header))], columns, header, fields)

@@ -14,6 +14,7 @@ import numpy as np
 
 from neartag.core.errors import DataError
 from neartag.data.documents.cells import join_texts, name_of, parse_labels
+from neartag.data.documents.document import Document
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_cells, settle_unlabelled
 from neartag.data.documents.parse import (
@@ -55,8 +56,31 @@ def read_json_lines(path: Path, fields: Fields, labelled: bool) -> DocumentsOrEr
             yield parse_document(path, number, _parse_line, path, number, line, fields, labelled)
 
 
+def parse_line(path: Path, number: int, line: bytes, fields: Fields) -> tuple[dict[str, Any], Document | DataError]:
+    """Return the object in a line, and the document in it, without labels, or what is wrong with the line."""
+    try:
+        record = parse_object(path, number, line)
+    except DataError as error:
+        return {}, error
+    return record, parse_document(path, number, _parse_record, record, fields, False)
+
+
+def read_keys(path: Path) -> list[str]:
+    """Return the names that objects of a file have, in their order; lines that hold none are passed over."""
+    names: dict[str, None] = {}
+    for number, line in read_lines(path):
+        try:
+            names.update(dict.fromkeys(parse_object(path, number, line) if line.strip() else ()))
+        except DataError:
+            continue  # told when it is read
+    return list(names)
+
+
 def _parse_line(path: Path, number: int, line: bytes, fields: Fields, labelled: bool) -> RawDocument:
-    record = parse_object(path, number, line)
+    return _parse_record(parse_object(path, number, line), fields, labelled)
+
+
+def _parse_record(record: dict[str, Any], fields: Fields, labelled: bool) -> RawDocument:
     text = _parse_text(record, fields)
     label_fields = fields.select_label_fields(record)
     if labelled and not label_fields:

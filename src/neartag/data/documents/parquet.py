@@ -13,6 +13,7 @@ from neartag.core.errors import DataError
 from neartag.core.extras import install_hint
 from neartag.data.documents.cells import join_texts, parse_labels
 from neartag.data.documents.columns import Columns, find_columns
+from neartag.data.documents.document import Document
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_layout, settle_unlabelled
 from neartag.data.documents.parse import (
@@ -25,6 +26,7 @@ from neartag.data.documents.parse import (
 from neartag.data.files import line_error, open_to_read
 
 _BATCH_ROWS = 256  # decoded at a time: few, because texts may be long
+_WHOLE_BATCH_ROWS = 2048  # of all columns: enough that answering them at once is worth while
 _BUFFER_BYTES = 2**20  # read at a time from each column, however large the file's row groups are
 _SAMPLE_ROWS = 1024
 _TEXT_TYPES = ("string", "large_string", "string_view")
@@ -51,6 +53,27 @@ def read_parquet(path: Path, fields: Fields, labelled: bool) -> DocumentsOrError
             for row in range(rows):
                 number += 1
                 yield parse_document(path, number, _parse_row, row, batch, fields, labelled)
+
+
+@contextmanager
+def open_parquet(path: Path, fields: Fields) -> Iterator[tuple[Any, Iterator[tuple[Any, list[Document | DataError]]]]]:
+    """Open a Parquet file: its schema, and some rows of all columns after others, with their documents, unlabelled."""
+    with _open_table(path) as table:
+        schema = table.schema_arrow
+        columns = replace(find_columns(path, schema.names, fields, False), labels=[])
+        _check_types(path, schema, fields, False)
+        yield schema, _read_whole_batches(path, table, columns, fields)
+
+
+def _read_whole_batches(
+    path: Path, table: Any, columns: Columns, fields: Fields
+) -> Iterator[tuple[Any, list[Document | DataError]]]:
+    number = 0
+    for batch in table.iter_batches(_WHOLE_BATCH_ROWS, use_threads=False):
+        part = _select(batch, columns, batch.schema.names)
+        rows = range(batch.num_rows)
+        yield batch, [parse_document(path, number + row + 1, _parse_row, row, part, fields, False) for row in rows]
+        number += batch.num_rows
 
 
 def settle_parquet(path: Path, fields: Fields, labelled: bool) -> Fields:
@@ -95,13 +118,18 @@ def _read_batches(table: Any, columns: Columns) -> Iterator[tuple[_Batch, int]]:
     header = table.schema_arrow.names
     used = [*columns.text, *columns.labels, *(column for column in (columns.id, columns.vector) if column is not None)]
     for batch in table.iter_batches(_BATCH_ROWS, columns=[header[column] for column in used], use_threads=False):
+        yield _select(batch, columns, header), batch.num_rows
 
-        def column_of(number: int | None, batch: Any = batch) -> Any:
-            return None if number is None else batch.column(header[number])
 
-        labels = [column_of(column) for column in columns.labels]
-        texts, names = [column_of(column) for column in columns.text], [header[column] for column in columns.labels]
-        yield _Batch(texts, labels, names, column_of(columns.id), column_of(columns.vector)), batch.num_rows
+def _select(batch: Any, columns: Columns, header: list[str]) -> _Batch:
+    """Return the columns of a batch that hold the parts of documents."""
+
+    def column_of(number: int | None) -> Any:
+        return None if number is None else batch.column(header[number])
+
+    labels = [column_of(column) for column in columns.labels]
+    texts, names = [column_of(column) for column in columns.text], [header[column] for column in columns.labels]
+    return _Batch(texts, labels, names, column_of(columns.id), column_of(columns.vector))
 
 
 def _parse_row(row: int, batch: _Batch, fields: Fields, labelled: bool) -> RawDocument:

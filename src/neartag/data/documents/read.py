@@ -207,7 +207,7 @@ def holds_documents(path: Path | str, fields: Fields = _DEFAULT_FIELDS) -> bool:
 def _check_kind(path: Path, fields: Fields, kind: str | None) -> str:
     """Return the kind of a file; ParameterError where it is not known, or has no such setting."""
     if kind is None:
-        kind = _find_kind(path)
+        kind = find_kind(path)
     elif kind not in KINDS:
         raise ParameterError(f"kind={kind!r}: must be one of {', '.join(map(repr, KINDS))}")
     for name, kinds in _ONLY_FOR.items():
@@ -227,7 +227,8 @@ def _read(path: Path, fields: Fields, labelled: bool, kind: str) -> DocumentsOrE
     yield from group_rows(read) if settled.label_per_row else read()
 
 
-def _find_kind(path: Path) -> str:
+def find_kind(path: Path) -> str:
+    """Return the kind of a file or folder by its ending; ParameterError where it does not say it."""
     if path.is_dir():
         return "folder"
     _, ending, compression = split_ending(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -13,6 +14,7 @@ from neartag.core.errors import DataError
 from neartag.data.documents.cells import parse_cells
 from neartag.data.documents.columns import Columns, find_columns
 from neartag.data.documents.dialect import FORMATS, MAX_CELL_CHARACTERS, allow_large_cells, delimiter_hint, find_dialect
+from neartag.data.documents.document import Document
 from neartag.data.documents.encodings import UTF8, find_encoding, is_by_lines
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_layout, settle_unlabelled
@@ -28,6 +30,16 @@ _SAVED_AS = "save the file as UTF-8, or give its encoding by --encoding"
 
 def read_csv(path: Path, fields: Fields, labelled: bool, *, max_cell: int = MAX_CELL_CHARACTERS) -> DocumentsOrErrors:
     """Yield the documents of a table with a header; `settle_csv` says how fields are settled first."""
+    with open_csv(path, fields, labelled, max_cell=max_cell) as (_, rows):
+        for _, document in rows:
+            yield document
+
+
+@contextmanager
+def open_csv(
+    path: Path, fields: Fields, labelled: bool, *, max_cell: int = MAX_CELL_CHARACTERS
+) -> Iterator[tuple[list[str], Iterator[tuple[list[str], Document | DataError]]]]:
+    """Open a table: its header, and every row's cells, as they are, with its document or what is wrong with it."""
     allow_large_cells(max_cell)
     with open_to_read(path) as stream:
         rows = _read_rows(path, stream, fields)
@@ -36,13 +48,15 @@ def read_csv(path: Path, fields: Fields, labelled: bool, *, max_cell: int = MAX_
             raise line_error(path, 1, "the file is empty", "begin it with a line of the columns' names")
         if isinstance(header, DataError):
             raise header
-        header = [name.strip() for name in header]
-        columns = find_columns(path, header, fields, labelled)
-        for number, row in rows:
+        names = [name.strip() for name in header]
+        columns = find_columns(path, names, fields, labelled)
+
+        def parse(number: int, row: list[str] | DataError) -> tuple[list[str], Document | DataError]:
             if isinstance(row, DataError):
-                yield row
-            else:
-                yield parse_document(path, number, _parse_row, row, columns, header, fields)
+                return [], row
+            return row, parse_document(path, number, _parse_row, row, columns, names, fields)
+
+        yield header, (parse(*each) for each in rows)
 
 
 def settle_csv(path: Path, fields: Fields, labelled: bool) -> Fields:
