@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from neartag import TextTagger, VectorFeatures, X1Classifier
 from neartag.core.errors import ParameterError
 from neartag.linalg.rows import normalise
-from neartag.tagging.review import say_why, uncertainty
+from neartag.tagging.review import largest_shares, say_why, uncertainty
 from neartag.tagging.review_coverage import choose_greedily, nearest_known, similarity_graph
 
 SMALL = {"embedding_dim": 2, "vote_neighbours": 2, "n_jobs": 1, "refine": False}
@@ -70,6 +70,12 @@ def test_the_least_sure_are_in_the_middle():
     assert sure < unsure < several
 
 
+def test_of_an_unknown_text_only_frequencies_are_known():
+    Y = csr_matrix(np.array([[1, 0, 1], [1, 0, 0], [1, 0, 1], [0, 0, 0]], np.float32))
+    np.testing.assert_array_equal(largest_shares(Y, 2), [0.75, 0.5])
+    np.testing.assert_array_equal(largest_shares(Y, 4), [0.75, 0.5, 0, 0])
+
+
 def test_new_texts_come_before_known_ones_and_copies_last(tagger):
     texts = [TEXTS[0], "stars in the night sky", "stars in the night sky", "the stars at night", "bread and butter"]
     listed = tagger.review(texts, n=5, n_jobs=1)
@@ -114,5 +120,6 @@ def test_the_reason_says_what_speaks_for_a_document():
     assert say_why(0.2, 0.0, 5) == (
         "unsure: its best label has 20%; new: no word in common with what was learned from; stands for 5 others like it"
     )
+    assert say_why(None, 0.0, 0) == "unsure: no label comes up; new: no word in common with what was learned from"
     assert say_why(0.9, 0.25, 0) == "new: the nearest known document has a similarity of 0.25"
     assert say_why(0.9, 0.8, 0) == "several labels are possible: the best has 90%"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import resolve_jobs
@@ -60,9 +61,10 @@ def review_texts(
     asked = np.flatnonzero(choose_documents(len(texts), MAX_DOCUMENTS))
     items = [texts[place] for place in asked.tolist()]
     X = stored.features.transform(items)  # (m, d)
-    ids, scores, shares, _ = rank_rows(stored.model, X, min(ASKED_LABELS, int(stored.model.n_labels)), n_jobs)
-    probabilities = np.where(ids >= 0, np.clip(calibrate_scores(calibration, scores), 0.0, 1.0), 0.0)
+    ids, scores, shares, found = rank_rows(stored.model, X, min(ASKED_LABELS, int(stored.model.n_labels)), n_jobs)
     corpus, X = ReviewedCorpus.of(stored), normalise(as_rows(X))
+    probabilities = np.where(ids >= 0, np.clip(calibrate_scores(calibration, scores), 0.0, 1.0), 0.0)
+    probabilities[~found] = largest_shares(corpus.Y, ids.shape[1])
     rows, known = encode_together(corpus, items, X)
     graph = similarity_graph(rows, threads)
     covered = nearest_known(rows, known, 1, threads)[1][:, 0]
@@ -75,7 +77,8 @@ def review_texts(
         answered = zip(*(each[place].tolist() for each in (ids, probabilities, shares)), strict=True)
         tags = [Tag(names[label], score, share) for label, score, share in answered if label >= 0][:SUGGESTED]
         alike = int((graph.data[graph.indptr[place] : graph.indptr[place + 1]] >= ALIKE).sum()) - 1
-        reason = say_why(float(probabilities[place, 0]), float(covered[place]), alike)
+        best = float(probabilities[place, 0]) if found[place] else None
+        reason = say_why(best, float(covered[place]), alike)
         pairs = [(point, cosine) for point, cosine in zip(*(each[at].tolist() for each in near), strict=True) if cosine]
         evidence = near_documents(corpus, items[place], X[place : place + 1], pairs)
         listed.append(ToLabel(int(asked[place]), value, tags, reason, evidence))
@@ -90,10 +93,21 @@ def uncertainty(probabilities: np.ndarray) -> np.ndarray:
     return np.sqrt((probabilities * (1 - probabilities)).sum(axis=1) + LEAST_VARIANCE)
 
 
-def say_why(probability: float, covered: float, alike: int) -> str:
-    """Return in words why a document is worth labelling, by its best label's probability and what it is like."""
+def largest_shares(Y: csr_matrix, k: int) -> np.ndarray:
+    """Return how many of the documents have each of the k most frequent labels (k,): all that is known of a new one."""
+    counts = np.sort(np.bincount(Y.indices, minlength=max(k, Y.shape[1])))[::-1][:k]
+    return counts / max(1, Y.shape[0])
+
+
+def say_why(probability: float | None, covered: float, alike: int) -> str:
+    """Return in words why a document is worth labelling, by its best label's probability and what it is like.
+
+    The probability is None where no label comes up.
+    """
     said = []
-    if probability < UNSURE:
+    if probability is None:
+        said.append("unsure: no label comes up")
+    elif probability < UNSURE:
         said.append(f"unsure: its best label has {100 * probability:.0f}%")
     if covered == 0:
         said.append("new: no word in common with what was learned from")
@@ -101,7 +115,7 @@ def say_why(probability: float, covered: float, alike: int) -> str:
         said.append(f"new: the nearest known document has a similarity of {covered:.2f}")
     if alike >= MIN_STANDS_FOR:
         said.append(f"stands for {alike} others like it")
-    return "; ".join(said) or f"several labels are possible: the best has {100 * probability:.0f}%"
+    return "; ".join(said) or f"several labels are possible: the best has {100 * (probability or 0):.0f}%"
 
 
 def encode_together(corpus: ReviewedCorpus, items: Sequence[Any], X: Rows) -> tuple[Rows, Rows]:
