@@ -303,6 +303,6 @@ def test_commands_end_with_what_to_do_next(model, tmp_path):
     train = ("train", tmp_path / "docs.jsonl", tmp_path / "m", "--no-refine", "--features", "words", "--n-jobs", "1")
     assert invoke(*train).stderr.splitlines()[-1] == f'next: neartag tag {tmp_path / "m"} "a text"  gives its labels'
     assert "next:" not in invoke(*train, "--overwrite", "-q").stderr
-    assert "next: neartag inspect" in invoke("evaluate", model, tmp_path / "docs.jsonl").stderr
+    assert "next: neartag evaluate" in invoke("evaluate", model, tmp_path / "docs.jsonl").stderr
     assert "next:" not in invoke("evaluate", model, tmp_path / "docs.jsonl", "--json").stderr
     assert "next: neartag explain" in invoke("tag", model, "bread").stderr

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from importlib import resources
+
+from neartag.core.html_page import source_hash
 
 FILE_NAME = "page.html"
 MISSING_PAGE = """<!doctype html>
@@ -35,4 +35,4 @@ def make_policy(page: str) -> str:
 
 def _hashes(page: str, tag: str) -> list[str]:
     found = re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}\s*>", page, re.DOTALL | re.IGNORECASE)
-    return [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode('utf-8')).digest()).decode()}'" for each in found]
+    return [f"'{source_hash(each)}'" for each in found]
