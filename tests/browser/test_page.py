@@ -219,14 +219,16 @@ def test_a_corrected_document_is_added_and_its_new_label_predicted(own_server, n
     page.keyboard.press("Enter")
     expect(page.locator("#kept")).to_contain_text("game::board")
     finder.press_sequentially(NEW)
-    expect(found(page).get_by_text(f"New label {NEW}")).to_be_visible()
+    expect(found(page).get_by_text(f"Add new label {NEW}…")).to_be_visible()
     page.keyboard.press("Enter")
+    page.get_by_role("button", name=f"Add new label {NEW}", exact=True).click()
     expect(page.locator("#kept")).to_contain_text(NEW)
     kept = page.locator("#kept .chip > bdi").all_text_contents()
     page.click("#add")
     page.fill("#token", "not-the-token")
     page.keyboard.press("Enter")
     expect(page.locator("#token-told")).to_contain_text("wrong")
+    expect(page.locator("#token-told")).not_to_contain_text("header")
     page.fill("#token", TOKEN)
     page.keyboard.press("Enter")
     expect(page.locator("#add-told")).to_contain_text("Added as")
@@ -235,7 +237,7 @@ def test_a_corrected_document_is_added_and_its_new_label_predicted(own_server, n
     reasons = own_server.ask("explain", {"text": TEXT, "k": 5})["labels"]
     (reason,) = [each for each in reasons if each["label"] == NEW]
     assert set(reason["voters"][0]["labels"]) == set(kept)
-    assert page.evaluate("sessionStorage.length") == 1
+    assert page.evaluate("sessionStorage.getItem('neartag-token')") == f'"{TOKEN}"'
     page.get_by_role("button", name="Take it back").click()  # without being asked for the token again
     expect(page.locator("#add-told")).to_contain_text("Taken back")
     expect(page.locator("#labels")).not_to_contain_text(NEW)
@@ -245,12 +247,17 @@ def test_a_corrected_document_is_added_and_its_new_label_predicted(own_server, n
 def test_a_label_may_be_taken_before_the_suggestions_come(new_page, server):
     page = new_page(server.url)
     tagged(page)
+    held = []
+    page.route("**/labels?*", lambda route: held.append(route))
     with page.expect_request("**/labels?*"):
-        page.route("**/labels?*", lambda route: None)  # never answered
-        page.locator("#finder").press_sequentially("quick")
-    page.keyboard.press("Enter")
-    expect(page.locator("#kept")).to_contain_text("quick")
+        page.locator("#finder").press_sequentially("game::board")
+        page.keyboard.press("Enter")
+    page.unroute("**/labels?*")
     page.wait_for_timeout(300)
+    for route in held:
+        route.continue_()
+    expect(page.locator("#kept")).to_contain_text("game::board")
+    expect(page.locator("#finder")).to_have_value("")
     assert page.locator("#banner").is_hidden()  # at once: it would go away by itself
 
 
@@ -259,10 +266,14 @@ def test_what_a_server_refuses_is_said(new_page, own_model, noted):
     with serving(own_model, "--max-characters", "300", token=None) as server:
         page = new_page(server.url)
         tagged(page)
-        expect(page.locator("#closed")).to_contain_text("started without a token")
-        expect(page.locator("#add")).to_be_hidden()
+        expect(page.locator("#closed")).to_contain_text("start the server with a token")
+        expect(page.locator("#correct")).to_be_hidden()
         page.fill("#text", "chess " * 60)
         expect(page.locator("#text-told")).to_contain_text("The text has 360 characters, more than 300")
+        # Nothing waits any more, and the labels of the text before are not shown as this one's.
+        expect(page.locator("#answer.late")).to_have_count(0)
+        expect(page.locator("#labels .row")).to_have_count(0)
+        expect(page.locator("#map-hint")).to_contain_text("not drawn")
         page.fill("#text", TEXT)
         expect(page.locator("#text-told")).to_be_empty()
 
@@ -318,9 +329,16 @@ def test_everything_works_by_keyboard_alone(own_server, new_page):
     assert focus(page)["name"].startswith("Take away")
     way += tab_to(page, "finder")
     page.keyboard.type(NEW)
-    expect(found(page).get_by_text(f"New label {NEW}")).to_be_visible()
+    expect(found(page).get_by_text(f"Add new label {NEW}…")).to_be_visible()
     page.keyboard.press("Escape")
     expect(found(page)).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(page.locator("#label-box")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#label-box")).to_be_hidden()
+    assert focus(page)["name"] == "finder"
+    page.keyboard.press("Enter")
+    expect(page.locator("#label-choices button").first).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#kept")).to_contain_text(NEW)
     way += tab_to(page, "add")
@@ -334,7 +352,8 @@ def test_everything_works_by_keyboard_alone(own_server, new_page):
     page.keyboard.press("Enter")
     expect(page.locator("#labels")).to_contain_text(NEW)
     assert focus(page)["name"] == "add"
-    way += tab_to(page, "Take it back") + tab_to(page, "zoom") + tab_to(page, "Your text")
+    way += tab_to(page, "Take it back") + tab_to(page, "zoom")
+    way += tab_to(page, "Your text", most=1)  # the arrow keys work at once
     page.keyboard.press("ArrowDown")
     way.append(focus(page))
     assert way[-1]["tag"] == "circle"
@@ -366,6 +385,7 @@ def test_it_can_be_read_everywhere(new_page, server, refined_server, device, wid
     expect(found(page).first).to_be_visible()
     look("4-finding")
     page.keyboard.press("Escape")
+    page.fill("#finder", "")
     page.click("#add")
     expect(page.locator("#token")).to_be_focused()
     look("5-token", full_page=False)
@@ -391,7 +411,7 @@ def test_hostile_names_and_texts_are_only_shown(own_server, new_page):
         {"text": f"{text} {name}", "labels": [*HOSTILE, "role::program"], "id": f"{place}{name}"}
         for place, name in enumerate(HOSTILE[:5])
     ]
-    own_server.ask("add", {"documents": documents})
+    own_server.ask("add", {"new_labels": True, "documents": documents})
     page = new_page(own_server.url, viewport={"width": 360, "height": 800})
     page.select_option("#most", "10")
     page.fill("#text", text)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from neartag import __version__, store
-from neartag.serve import page, schemas
+from neartag.serve import page_files, schemas
 from neartag.serve.followed_model import POLL_SECONDS, FollowedModel
 from neartag.serve.settings import Settings
 from neartag.storage import manifest
@@ -224,7 +223,7 @@ def test_a_refined_model_that_changes_is_followed(refined, tmp_path):
     tagger.save(tmp_path / "model")
     one, other = Client(tmp_path / "model"), Client(tmp_path / "model")
     documents = [{"text": TEXT, "labels": ["new::label"], "id": f"n{number}"} for number in range(6)]
-    one.post("/add", {"documents": documents}, headers=BEARER)
+    one.post("/add", {"new_labels": True, "documents": documents}, headers=BEARER)
     other.model.refresh()
     asked = {"text": TEXT, "k": 20}
     answers = [client.post("/explain", asked).json() for client in (one, other)]
@@ -275,7 +274,9 @@ def test_without_a_known_word_there_is_no_map(shared):
 
 def test_what_is_added_is_on_the_map_and_what_is_forgotten_is_not(client):
     before = client.post("/map", {"text": TEXT}).json()
-    client.post("/add", {"documents": [{"text": TEXT, "labels": ["x"], "id": "mine"}]}, headers=BEARER)
+    client.post(
+        "/add", {"new_labels": True, "documents": [{"text": TEXT, "labels": ["x"], "id": "mine"}]}, headers=BEARER
+    )
     after = client.post("/map", {"text": TEXT}).json()
     (own,) = [point for point in after["points"] if point["id"] == "mine"]
     assert (own["x"], own["y"]) == pytest.approx((after["text"]["x"], after["text"]["y"]), abs=1e-5)
@@ -300,12 +301,15 @@ def test_labels_by_what_is_typed(shared, trained):
     kinds = [0 if name.startswith("c") else 1 if re.search(r"(?<![a-z0-9])c", name) else 2 for name in inside]
     assert kinds == sorted(kinds)
     assert set(inside) == {name for name in trained.labels if "c" in name}
-    assert shared.get("/labels", params={"prefix": "nothing such"}).json() == {"labels": [], "points": [], "total": 0}
+    nothing = shared.get("/labels", params={"prefix": "nothing such"}).json()
+    assert (nothing["labels"], nothing["total"], nothing["known"], nothing["similar"]) == ([], 0, None, [])
 
 
 def test_a_new_label_is_found_at_once(client):
-    client.post("/add", {"documents": [{"text": TEXT, "labels": ["Brand New"]}]}, headers=BEARER)
-    assert client.get("/labels?prefix=brand").json() == {"labels": ["Brand New"], "points": [1], "total": 1}
+    client.post("/add", {"new_labels": True, "documents": [{"text": TEXT, "labels": ["Brand New"]}]}, headers=BEARER)
+    found = client.get("/labels?prefix=brand").json()
+    assert (found["labels"], found["points"], found["total"], found["known"]) == (["Brand New"], [1], 1, None)
+    assert client.get("/labels?prefix=Brand+New").json()["known"] == "Brand New"
 
 
 # Changes
@@ -313,13 +317,13 @@ def test_a_new_label_is_found_at_once(client):
 
 def test_adding_and_forgetting(client, folder):
     documents = [{"text": TEXT, "labels": ["new::label", "new::label"], "id": f"n{number}"} for number in range(3)]
-    answer = client.post("/add", {"documents": documents}, headers=BEARER)
-    assert answer.json() == {"ids": ["n0", "n1", "n2"]}
+    answer = client.post("/add", {"new_labels": True, "documents": documents}, headers=BEARER)
+    assert answer.json() == {"ids": ["n0", "n1", "n2"], "new_labels": ["new::label"]}
     assert "new::label" in labels_of(client.post("/tag", {"text": TEXT}))
     assert "n1" in LiveTagger(folder).tagger
     assert "already" in error_of(client.post("/add", {"documents": documents[:1]}, headers=BEARER), 409)
-    replaced = {"documents": [{**documents[0], "labels": ["other::label"]}], "replace": True}
-    assert client.post("/add", replaced, headers=BEARER).json() == {"ids": ["n0"]}
+    replaced = {"new_labels": True, "documents": [{**documents[0], "labels": ["other::label"]}], "replace": True}
+    assert client.post("/add", replaced, headers=BEARER).json() == {"ids": ["n0"], "new_labels": ["other::label"]}
     assert "other::label" in labels_of(client.post("/tag", {"text": TEXT, "k": 20}))
     assert "nobody" in error_of(client.post("/forget", {"ids": ["n0", "nobody"]}, headers=BEARER), 404)
     assert client.post("/forget", {"ids": ["n0", "n1", "n1"]}, headers=BEARER).json() == {"forgotten": 2}
@@ -329,7 +333,7 @@ def test_adding_and_forgetting(client, folder):
 
 
 def test_an_id_is_made_where_none_is_given(client):
-    body = {"documents": [{"text": TEXT, "labels": ["a"]}, {"text": TEXT, "labels": ["a"]}]}
+    body = {"new_labels": True, "documents": [{"text": TEXT, "labels": ["a"]}, {"text": TEXT, "labels": ["a"]}]}
     ids = client.post("/add", body, headers=BEARER).json()["ids"]
     assert len(set(ids)) == 2
     assert client.post("/forget", {"ids": ids}, headers=BEARER).json() == {"forgotten": 2}
@@ -338,7 +342,11 @@ def test_an_id_is_made_where_none_is_given(client):
 @pytest.mark.parametrize("path", ["/add", "/forget"])
 def test_without_the_token_nothing_is_changed(folder, path):
     before = (folder / "model.json").read_bytes()
-    body = {"documents": [{"text": TEXT, "labels": ["x"]}]} if path == "/add" else {"ids": [corpus()[2][0]]}
+    body = (
+        {"new_labels": True, "documents": [{"text": TEXT, "labels": ["x"]}]}
+        if path == "/add"
+        else {"ids": [corpus()[2][0]]}
+    )
     client = Client(folder)
     for headers in (
         {},
@@ -384,8 +392,8 @@ def test_a_document_that_cannot_be_added(shared, document):
 
 def test_the_same_id_twice_and_nothing_to_add(shared):
     same = [{"text": TEXT, "labels": ["x"], "id": "same"}] * 2
-    assert "same id" in error_of(shared.post("/add", {"documents": same}, headers=BEARER), 422)
-    assert "documents" in error_of(shared.post("/add", {"documents": []}, headers=BEARER), 422)
+    assert "same id" in error_of(shared.post("/add", {"new_labels": True, "documents": same}, headers=BEARER), 422)
+    assert "documents" in error_of(shared.post("/add", {"new_labels": True, "documents": []}, headers=BEARER), 422)
     assert "ids" in error_of(shared.post("/forget", {"ids": []}, headers=BEARER), 422)
 
 
@@ -448,7 +456,8 @@ def test_paths_and_methods_that_there_are_not(shared):
     assert "/openapi.json" in error_of(shared.get("/nowhere"), 404)
     assert "GET" in error_of(shared.get("/tag"), 405)
     assert error_of(shared.post("/health", {}), 405)
-    assert error_of(shared.get("/docs"), 404), "its page would load from elsewhere"
+    assert error_of(shared.get("/page/../app.py"), 404)
+    assert error_of(shared.get("/page/%2e%2e/app.py"), 404)
 
 
 def test_limits_are_told(limited):
@@ -602,7 +611,7 @@ def test_a_broken_replacement_keeps_the_old_model(client, folder):
     assert health.json()["ok"] is False
     assert "JSON" in health.json()["reload_error"]
     assert labels_of(client.post("/tag", {"text": TEXT})) == before
-    body = {"documents": [{"text": TEXT, "labels": ["x"]}]}
+    body = {"new_labels": True, "documents": [{"text": TEXT, "labels": ["x"]}]}
     assert "JSON" in error_of(client.post("/add", body, headers=BEARER), 503)
     assert (folder / "model.json").read_bytes() == sound[:-20], "what is broken is not made worse"
     (folder / "model.json").write_bytes(sound)
@@ -616,7 +625,7 @@ def test_a_file_of_the_replacement_is_missing_for_a_while(client, folder):
     (file,) = folder.glob("learner-000.*.safetensors")
     kept = file.read_bytes()
     file.unlink()
-    body = {"documents": [{"text": TEXT, "labels": ["x"]}]}
+    body = {"new_labels": True, "documents": [{"text": TEXT, "labels": ["x"]}]}
     # Without a look before: the change itself finds out, and the next one must not take the folder for the old model's.
     for _ in range(3):
         assert "missing" in error_of(client.post("/add", body, headers=BEARER), 503)
@@ -708,7 +717,8 @@ def test_openapi_tells_all(shared):
     document = shared.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]) == {
-        *("/tag", "/explain", "/map", "/add", "/forget", "/labels", "/health", "/metrics"),
+        *("/tag", "/explain", "/map", "/add", "/forget", "/labels", "/documents", "/health", "/metrics"),
+        *("/tag-file", "/review", "/review-file", "/doubts"),
     }
     names = set(document["components"]["schemas"])
     for reference in re.findall(r'"\$ref": ?"#/components/schemas/(\w+)"', json.dumps(document)):
@@ -753,21 +763,33 @@ def test_headers_of_every_answer(shared):
     assert shared.get("/health").headers["cache-control"] == "no-store"
 
 
-def test_the_page_and_its_policy(shared):
-    answer = shared.get("/")
+@pytest.mark.parametrize("path", ["/", "/docs"])
+def test_a_page_loads_only_files_of_the_package(shared, path):
+    answer = shared.get(path)
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    policy = answer.headers["content-security-policy"]
-    assert "unsafe" not in policy
-    for tag in ("script", "style"):
-        for content in re.findall(rf"<{tag}[^>]*>(.*?)</{tag}>", answer.text, re.DOTALL):
-            digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-            assert f"'sha256-{digest}'" in policy
-    assert shared.run(shared.send("HEAD", "/")).status_code == 200
-    assert shared.get("/favicon.ico").status_code == 204
+    assert answer.headers["content-security-policy"] == page_files.POLICY
+    assert "unsafe" not in page_files.POLICY
+    assert re.findall(r"<script[^>]*>(?!</script>)|<style|\son\w+=|\sstyle=", answer.text) == []
+    loaded = re.findall(r'(?:src|href)="(page/[^"]+)"', answer.text)
+    assert loaded
+    seen = set()
+    while set(loaded) - seen:  # what modules import, too
+        (name, *_) = set(loaded) - seen
+        file = shared.get(f"/{name}")
+        assert file.status_code == 200
+        assert file.headers["content-security-policy"] == page_files.POLICY
+        loaded += [f"page/{each}" for each in re.findall(r'from "\./([^"]+)"', file.text)]
+        seen.add(name)
+    assert shared.run(shared.send("HEAD", path)).status_code == 200
+    same = shared.get(path, headers={"If-None-Match": answer.headers["etag"]})
+    assert (same.status_code, same.content) == (304, b"")
 
 
-def test_the_policy_of_a_page():
-    made = page.make_policy("<style>a{}</style><script type=module>1</script>\n<SCRIPT>2</SCRIPT >")
-    hashes = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in (b"1", b"2", b"a{}")]
-    assert f"script-src 'sha256-{hashes[0]}' 'sha256-{hashes[1]}'; style-src 'sha256-{hashes[2]}'" in made
-    assert "script-src 'none'; style-src 'none'" in page.make_policy("<p>nothing</p>")
+def test_every_file_of_the_page_is_served(shared):
+    kinds = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+    names = [path.name for path in (Path(page_files.__file__).parent / "page").iterdir()]
+    assert set(page_files.load_files()) == set(names)
+    for name in names:
+        answer = shared.get(f"/page/{name}")
+        assert answer.headers["content-type"] == kinds.get(Path(name).suffix, "text/html; charset=utf-8")
+    assert shared.get("/favicon.ico").headers["content-type"] == "image/svg+xml"

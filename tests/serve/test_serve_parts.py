@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import re
 import socket
 import sys
 import threading
@@ -25,7 +26,7 @@ from neartag.serve.run import SHARES_PORTS, SharedPort, bind
 from neartag.serve.settings import Settings
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
-from serve_helpers import corpus, train
+from serve_helpers import Client, corpus, train
 
 
 @pytest.fixture(scope="module")
@@ -220,3 +221,30 @@ def test_the_folder_is_followed_until_the_end(folder):
     assert looked.wait(10)
     served.close()
     assert not any(thread.name == "neartag-follow" for thread in threading.enumerate())
+
+
+# The log of requests
+
+
+def test_a_request_log_tells_no_text(tmp_path, capsys):
+    train().save(tmp_path / "model")
+    client = Client(tmp_path / "model", Settings(log_requests=True))
+    secret = "qsecretq"
+    given = client.post("/tag", {"text": secret}, headers={"X-Request-Id": "abc-1"})
+    client.get(f"/labels?prefix={secret}")
+    client.get(f"/{secret}")
+    odd = client.get("/health", headers={"X-Request-Id": "two words"})
+    client.close()
+    assert given.headers["x-request-id"] == "abc-1"
+    assert re.fullmatch("[0-9a-f]{16}", odd.headers["x-request-id"])
+    lines = capsys.readouterr().err.splitlines()
+    assert secret not in "".join(lines)
+    pattern = r"time=\S+Z method=(\w+) path=(\S+) status=(\d+) ms=\d+\.\d id=(\S+)"
+    told = [re.fullmatch(pattern, line).groups() for line in lines]
+    assert [each[:3] for each in told] == [
+        ("POST", "/tag", "200"),
+        ("GET", "/labels", "200"),
+        ("GET", "other", "404"),
+        ("GET", "/health", "200"),
+    ]
+    assert [told[0][3], told[3][3]] == ["abc-1", odd.headers["x-request-id"]]

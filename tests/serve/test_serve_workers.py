@@ -58,7 +58,7 @@ def test_clients_add_and_tag_at_once_and_all_workers_see_it(server, trained):
         for step in range(4):
             name = f"client-{client}-{step}"
             document = {"text": text, "labels": [f"label::{client}"], "id": name}
-            status, answer, worker = server.ask("POST", "/add", {"documents": [document]}, BEARER)
+            status, answer, worker = server.ask("POST", "/add", {"new_labels": True, "documents": [document]}, BEARER)
             assert (status, answer) == (200, {"ids": [name]})
             asked_by.append(worker)
             status, answer, _ = server.ask("POST", "/tag", {"text": text, "k": 100})
@@ -92,7 +92,7 @@ def test_what_one_worker_adds_all_see(server, trained):
     restored(server, trained)
     for step in range(10):
         document = {"text": TEXT, "labels": ["seen"], "id": f"seen-{step}"}
-        assert server.ask("POST", "/add", {"documents": [document]}, BEARER)[0] == 200
+        assert server.ask("POST", "/add", {"new_labels": True, "documents": [document]}, BEARER)[0] == 200
         # How soon is a matter of POLL_SECONDS: an idle machine takes that and a few milliseconds.
         assert len(server.workers(2, lambda health, wanted=POINTS + step + 1: health["points"] == wanted)) == 2
 
@@ -102,7 +102,7 @@ def test_the_worker_that_added_sees_it_at_once(server, trained):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=START)
     headers = {"Content-Type": "application/json", **BEARER}
     for step in range(3):
-        body = {"documents": [{"text": TEXT, "labels": [f"at::once{step}"]}] * 5}
+        body = {"new_labels": True, "documents": [{"text": TEXT, "labels": [f"at::once{step}"]}] * 5}
         connection.request("POST", "/add", json.dumps(body), headers)
         assert len(json.loads(connection.getresponse().read())["ids"]) == 5
         connection.request("POST", "/tag", json.dumps({"text": TEXT, "k": 100}), headers)
@@ -128,7 +128,9 @@ def test_a_model_is_replaced_and_a_broken_one_is_not_taken(server, trained):
         status, answer, _ = server.ask("POST", "/tag", {"text": texts[0]})
         assert status == 200
         assert answer["labels"]
-        status, answer, _ = server.ask("POST", "/add", {"documents": [{"text": TEXT, "labels": ["x"]}]}, BEARER)
+        status, answer, _ = server.ask(
+            "POST", "/add", {"new_labels": True, "documents": [{"text": TEXT, "labels": ["x"]}]}, BEARER
+        )
         assert status == 503
         assert "error" in answer
     restored(server, trained)
@@ -210,7 +212,7 @@ def test_one_worker_ends_on_its_own_too(trained, tmp_path):
     (tmp_path / "token").write_text("another-token\n")
     with running(tmp_path / "model", "--token-file", str(tmp_path / "token"), workers=1) as server:
         assert server.workers(1) == [server.process.pid]
-        body = {"documents": [{"text": TEXT, "labels": ["x"]}]}
+        body = {"new_labels": True, "documents": [{"text": TEXT, "labels": ["x"]}]}
         assert server.ask("POST", "/add", body, BEARER)[0] == 401
         assert server.ask("POST", "/add", body, {"Authorization": "Bearer another-token"})[0] == 200
         other = train(embedding_dim=8)

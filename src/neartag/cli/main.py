@@ -27,6 +27,7 @@ from neartag.cli.methods import methods
 from neartag.cli.panels import PanelCommand
 from neartag.cli.predict import predict
 from neartag.cli.reproduce import reproduce
+from neartag.cli.review import review
 from neartag.cli.serve import serve
 from neartag.cli.tag import explain, tag
 from neartag.cli.train import train
@@ -94,6 +95,7 @@ for command in (
     add,
     forget,
     labels,
+    review,
     predict,
     evaluate,
     inspect,

@@ -56,7 +56,7 @@ def predict(
     unknown words, has an empty line, or with --fallback the most frequent labels, of score 0. Labels in INPUT are
     ignored.
     """
-    _check_output(target, source, model)
+    check_output(target, source, model)
     if not text:
         if " " in source and not Path(source).exists():
             raise DataError(f"there is no file {source[:60]!r}: to tag a text, neartag tag {model} TEXT")
@@ -104,7 +104,7 @@ def _json_line(answer: list[tuple[int, float]], names: list[str] | None, found: 
     return output.json_line({"labels": labels, "scores": [score for _, score in answer], "found": found})
 
 
-def _check_output(target: str | None, source: str, model: str) -> None:
+def check_output(target: str | None, source: str, model: str) -> None:
     """Raise ParameterError where the output would replace a file that is read here."""
     if target is None or not Path(target).exists():
         return

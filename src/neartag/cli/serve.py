@@ -29,6 +29,7 @@ def serve(
         ),
     ] = None,
     max_body: Annotated[str, typer.Option(metavar="SIZE", help="Largest request.")] = "1MB",
+    max_upload: Annotated[str, typer.Option(metavar="SIZE", help="Largest file to tag or to review.")] = "10MB",
     max_texts: Annotated[int, typer.Option(help="Most texts, documents or ids in a request.")] = 256,
     max_characters: Annotated[int, typer.Option(help="Longest text.")] = 100_000,
     max_seconds: Annotated[float, typer.Option(help="Seconds that a request may take.")] = 10.0,
@@ -41,18 +42,26 @@ def serve(
             "this computer only answers to localhost; any other server answers to any name.",
         ),
     ] = None,
+    log_requests: Annotated[
+        bool,
+        typer.Option(
+            "--log-requests",
+            help="Write a line for each request to standard error: method, path, status, milliseconds, id. "
+            "Never a text, a label or a query.",
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Serve a model that was trained on texts, with a page to try it on.
 
-    It listens on this computer only, unless --host says otherwise. The page is at /; /openapi.json describes all
+    It listens on this computer only, unless --host says otherwise. The page is at /, and /docs describes all
     requests. SIGTERM and Ctrl+C end it once the requests under way are answered.
     """
     if workers < 1:
         raise ParameterError(f"--workers must be at least 1, not {workers}")
     if not 0 <= port <= 65535:
         raise ParameterError(f"--port must be from 0 to 65535, not {port}")
-    size = parse_bytes(max_body)
+    sizes = parse_bytes(max_body), parse_bytes(max_upload)
     try:
         from neartag.serve.run import LOOPBACK, bind, prepare, run
         from neartag.serve.settings import Settings
@@ -64,7 +73,7 @@ def serve(
     hosts = tuple(allow_host or ())
     if host in LOOPBACK:
         hosts = (*LOOPBACK, *hosts)
-    settings = Settings(token_file, size, max_texts, max_characters, max_seconds, max_waiting, hosts)
+    settings = Settings(token_file, *sizes, max_texts, max_characters, max_seconds, max_waiting, hosts, log_requests)
     with output.progress(quiet).start(None, f"loading {model}"):
         application = prepare(model, settings, workers)
     listening = bind(host, port, workers)

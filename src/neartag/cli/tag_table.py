@@ -48,13 +48,12 @@ def tag_table(
     from neartag.core.usage import Usage
     from neartag.data.documents.added_columns import AddedColumns, choose_separator
     from neartag.data.documents.table_writers import find_output_kind, open_writer
-    from neartag.tagging.batches import answer_chunks
+    from neartag.tagging.tables import write_answers
 
     kind = find_output_kind(target)
     choose_separator(tagger.labels, reading.separator)  # one that was given and cannot be used is told at once
     progress = output.progress(quiet)
     usage = Usage()
-    n_rows = n_found = n_labelled = 0
     with _open_source(source, reading, need_header=kind != "jsonl") as (table, settled):
         delimiter = {"csv": settled.get("delimiter") or ",", "tsv": "\t"}.get(kind)
         added = AddedColumns(prefix, choose_separator(tagger.labels, reading.separator, delimiter))
@@ -62,20 +61,15 @@ def tag_table(
         added.check_header(source, table.header)
         how = {"schema": table.schema, "delimiter": delimiter, "byte_order_mark": bool(settled.get("mark"))}
         with open_writer(Path(target), table.header, added, **how) as writer, progress.start(None, f"tagging {source}"):
-            for chunk, answers in answer_chunks(tagger, table.chunks, asked):
-                writer.write(chunk, answers)
-                n_rows += len(answers)
-                n_found += sum(answer.found for answer in answers)
-                n_labelled += sum(bool(answer.labels) for answer in answers)
-                progress.advance(len(answers))
+            counts = write_answers(tagger, table.chunks, asked, writer, progress.advance)
     reading.warn_skipped()
     if kind in ("csv", "tsv"):
         _warn_of_formulas(tagger, target)
     return {
         "output": target,
-        "rows": n_rows,
-        "with_labels": n_labelled,
-        "not_found": n_rows - n_found,
+        "rows": counts.rows,
+        "with_labels": counts.labelled,
+        "not_found": counts.rows - counts.found,
         "columns": list(added.names),
         "separator": added.separator,
         **usage.measure(),

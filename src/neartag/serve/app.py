@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.responses import PlainTextResponse
+from fastapi import FastAPI, Request
+from fastapi.responses import PlainTextResponse, Response
 
 from neartag.core.version import __version__
 from neartag.serve import openapi, schemas
@@ -18,6 +18,7 @@ from neartag.serve.errors import HANDLERS, describe_statuses
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.limits import LimitsMiddleware
 from neartag.serve.metrics import Metrics
+from neartag.serve.page_files import DOCS, FOLDER, ICON, INDEX
 from neartag.serve.settings import SETTINGS_VARIABLE, Settings
 
 
@@ -85,15 +86,41 @@ def _add_routes(app: FastAPI, endpoints: Endpoints) -> None:
         ("/map", endpoints.map, schemas.MapRequest, schemas.Map, (409,)),
         ("/add", endpoints.add, schemas.AddRequest, schemas.Added, (401, 403, 409)),
         ("/forget", endpoints.forget, schemas.ForgetRequest, schemas.Forgotten, (401, 403, 404, 409)),
+        ("/review", endpoints.review, schemas.ReviewRequest, schemas.Review, (409,)),
     ):
         extra = openapi.describe_body(request, needs_token=401 in statuses)
         responses = describe_statuses(*statuses)
         app.post(path, response_model=answer, responses=responses, openapi_extra=extra)(handler)
+    file = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    tagged: dict[int | str, Any] = {200: {"content": file, "description": "The table with added columns"}}
+    app.post(
+        "/tag-file",
+        response_class=Response,
+        responses={**tagged, **describe_statuses()},
+        openapi_extra=openapi.describe_file(),
+    )(endpoints.tag_file)
+    app.post(
+        "/review-file",
+        response_model=schemas.Review,
+        responses=describe_statuses(409),
+        openapi_extra=openapi.describe_file(),
+    )(endpoints.review_file)
     errors = openapi.keep_statuses(describe_statuses(), 421, 422, 500, 503)
+    conflict = openapi.keep_statuses(describe_statuses(409), 409)
     few = openapi.keep_statuses(errors, 421, 500)
     plain = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus's text format"}
     app.get("/labels", response_model=schemas.KnownLabels, responses=errors)(endpoints.labels)
+    app.get("/documents", response_model=schemas.Documents, responses=errors)(endpoints.documents)
+    app.get("/doubts", response_model=schemas.Doubts, responses={**errors, **conflict})(endpoints.doubts)
     app.get("/health", response_model=schemas.Health, responses=few)(endpoints.health)
     app.get("/metrics", response_class=PlainTextResponse, responses={200: plain, **few})(endpoints.metrics)
-    for path, shown in (("/", endpoints.page), ("/favicon.ico", endpoints.no_icon)):
-        app.add_api_route(path, shown, methods=["GET", "HEAD"], include_in_schema=False)
+    files = {f"/{FOLDER}/{name}": name for name in endpoints.files}
+    for path, name in {**files, "/": INDEX, "/docs": DOCS, "/favicon.ico": ICON}.items():
+        _add_file(app, endpoints, path, name)
+
+
+def _add_file(app: FastAPI, endpoints: Endpoints, path: str, name: str) -> None:
+    async def show(request: Request) -> Response:
+        return await endpoints.page_file(name, request)
+
+    app.add_api_route(path, show, methods=["GET", "HEAD"], include_in_schema=False)

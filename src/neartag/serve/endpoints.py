@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
@@ -14,25 +16,45 @@ from fastapi.responses import Response
 
 from neartag.core.errors import DataError, ModelError
 from neartag.core.version import __version__
-from neartag.data.documents import Document
-from neartag.serve import page, schemas
+from neartag.data.documents import Document, Fields
+from neartag.serve import page_files, schemas
 from neartag.serve.batch import Batcher
+from neartag.serve.documents import browse
 from neartag.serve.errors import Refusal, json_response
 from neartag.serve.explanations import explain_text
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.labels import LabelSearch
-from neartag.serve.limits import RETRY_AFTER
+from neartag.serve.limits import RETRY_AFTER, SLOW_FACTOR
 from neartag.serve.map import ClusterMaps
 from neartag.serve.metrics import CONTENT_TYPE, Metrics
+from neartag.serve.reviews import find_doubts, review_documents
 from neartag.serve.settings import TOKEN_VARIABLE, Settings
+from neartag.serve.uploads import Limits, Upload, read_texts, tag_file
 from neartag.storage.bundle import can_update
-from neartag.tagging.tagger import Tags, TextTagger
+from neartag.tagging.answering import find_min_score
+from neartag.tagging.batches import Asked
+from neartag.tagging.live import Added
+from neartag.tagging.tagger import Tag, Tags, TextTagger
+from neartag.vocabulary.concepts import Vocabulary
 
 READER_THREADS = 2  # for what is not answered in batches
 MAX_TEXTS_WRITTEN_AT_ONCE = 8  # the answer to more texts is written in a thread
 MAX_SUGGESTED_LABELS = 1000
 MAX_PREFIX_CHARACTERS = 500
+MAX_DOCUMENTS = 100  # listed at once
+MAX_OFFSET = 2**31
 
+NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f]*$"
+
+FileName = Annotated[
+    str, Query(min_length=1, max_length=200, pattern=NO_CONTROLS, description="The file's name; its ending tells how.")
+]
+TextField = Annotated[
+    str, Query(max_length=500, pattern=NO_CONTROLS, description="The column of the text; several: title+body.")
+]
+Delimiter = Annotated[str, Query(max_length=10, description="What separates cells; found unless given.")]
+Encoding = Annotated[str, Query(max_length=40, description="Such as cp1252; found unless given.")]
+Reviewed = Annotated[int, Query(ge=1, le=schemas.MAX_REVIEWED, description="At most so many.")]
 Body = TypeVar("Body", bound=schemas.RequestBody)
 
 
@@ -45,13 +67,14 @@ class Endpoints:
         self._batcher = Batcher(model.predict, metrics.count_batch)
         self._readers = ThreadPoolExecutor(READER_THREADS, "neartag-read")
         self._writer = ThreadPoolExecutor(1, "neartag-write")
+        self._slow = ThreadPoolExecutor(1, "neartag-files")  # for files and reviews, one after another
         self._labels, self._maps = LabelSearch(), ClusterMaps()
-        self._page, self._policy = page.load_page()
+        self.files = page_files.load_files()
 
     def close(self) -> None:
         """End all threads, once they have finished their work."""
         self._batcher.close()
-        for executor in (self._readers, self._writer):
+        for executor in (self._readers, self._writer, self._slow):
             executor.shutdown()
         self._model.close()
 
@@ -62,10 +85,15 @@ class Endpoints:
         texts = [asked.text] if single else asked.texts
         self._check_texts(texts)
         min_score = _min_score(self._model.tagger, asked.threshold)
-        tags = await self._batcher.ask(texts, asked.k) if texts else []
+        if asked.include is not None or asked.exclude:
+            predict = partial(self._model.tagger.predict, include=asked.include, exclude=asked.exclude)
+            tags = await self._run(self._readers, partial(predict, fallback=True, n_jobs=1), texts, asked.k)
+        else:
+            tags = await self._batcher.ask(texts, asked.k) if texts else []
         if len(texts) <= MAX_TEXTS_WRITTEN_AT_ONCE:
-            return _tag_response(tags, min_score, single, asked.fallback)
-        return await self._run(self._readers, _tag_response, tags, min_score, single, asked.fallback)
+            return _tag_response(tags, min_score, single, asked.fallback, self._model.tagger.vocabulary)
+        arguments = tags, min_score, single, asked.fallback, self._model.tagger.vocabulary
+        return await self._run(self._readers, _tag_response, *arguments)
 
     async def explain(self, request: Request) -> Response:
         """Return the labels of a text, each with the documents that voted for it and the words they share."""
@@ -81,6 +109,67 @@ class Endpoints:
         arguments = self._model.tagger, asked.text, asked.points
         return await self._run(self._readers, lambda: json_response(self._maps.draw(*arguments)))
 
+    async def tag_file(
+        self,
+        request: Request,
+        name: FileName,
+        k: Annotated[int, Query(ge=1, le=schemas.MAX_REASONS, description="At most so many labels for each row.")] = 5,
+        threshold: Annotated[
+            str, Query(pattern=schemas.FILE_THRESHOLD_PATTERN, description="A score, f1 or precision=0.8.")
+        ] = "",
+        text_field: TextField = "text",
+        delimiter: Delimiter = "",
+        encoding: Encoding = "",
+        prefix: Annotated[
+            str, Query(max_length=50, pattern=NO_CONTROLS, description="Stands before the names of added columns.")
+        ] = "",
+    ) -> Response:
+        """Return a table (CSV, TSV, JSON lines or Excel, by the file's name) with the labels of each row added."""
+        upload = await self._upload(request, name, text_field, delimiter, encoding)
+        number = re.fullmatch(schemas.NUMBER_PATTERN, threshold)
+        asked = Asked(k, (float(threshold) if number else threshold) if threshold else None, n_jobs=1)
+        find_min_score(asked.threshold, self._model.tagger.calibration)  # one that cannot be used is told at once
+        return await self._run(self._slow, tag_file, self._model.tagger, upload, asked, prefix)
+
+    async def review(self, request: Request) -> Response:
+        """Return which of some texts are most worth labelling, each with what the model would say and why."""
+        asked = await _read(request, schemas.ReviewRequest)
+        self._check_texts(asked.texts)
+        documents = [Document(text, [], None, None, "") for text in asked.texts]
+        arguments = self._model.tagger, documents, asked.n
+        return await self._run(self._slow, lambda: json_response(review_documents(*arguments)))
+
+    async def review_file(
+        self,
+        request: Request,
+        name: FileName,
+        n: Reviewed = 20,
+        text_field: TextField = "text",
+        delimiter: Delimiter = "",
+        encoding: Encoding = "",
+    ) -> Response:
+        """Return which texts of a file are most worth labelling."""
+        upload = await self._upload(request, name, text_field, delimiter, encoding)
+        tagger = self._model.tagger
+
+        def work() -> Response:
+            documents = read_texts(upload)
+            return json_response(review_documents(tagger, documents, n) if documents else {"documents": []})
+
+        return await self._run(self._slow, work)
+
+    async def doubts(self, n: Reviewed = 20) -> Response:
+        """Return labels of the model's own documents that are probably wrong or missing."""
+        tagger = self._model.tagger
+        return await self._run(self._slow, lambda: json_response(find_doubts(tagger, n)))
+
+    async def _upload(self, request: Request, name: str, text_field: str, delimiter: str, encoding: str) -> Upload:
+        seconds = SLOW_FACTOR * self._settings.max_seconds
+        limits = Limits(self._settings.max_upload, self._settings.max_characters, time.monotonic() + seconds)
+        columns = tuple(each.strip() for each in text_field.split("+") if each.strip())
+        fields = Fields(text=columns or "text", delimiter=delimiter or None, encoding=encoding or None)
+        return Upload(name, await request.body(), fields, limits)
+
     async def add(self, request: Request) -> Response:
         """Add documents, which vote at once: here, and within a second in every other worker."""
         self._authorise(request)
@@ -93,7 +182,8 @@ class Endpoints:
             Document(each.text, list(dict.fromkeys(each.labels)), each.id, None, f"documents.{number}")
             for number, each in enumerate(asked.documents)
         ]
-        return json_response({"ids": await self._change(409, self._model.add, documents, asked.replace)})
+        added = await self._change(409, self._add, documents, asked.replace, asked.new_labels)
+        return json_response({"ids": added.ids, "new_labels": added.new_labels})
 
     async def forget(self, request: Request) -> Response:
         """Forget documents: their texts, features and votes go, on disk too."""
@@ -112,6 +202,19 @@ class Endpoints:
         """Return labels that begin with what was typed, then those that hold it."""
         return json_response(await self._run(self._readers, self._labels.find, self._model.tagger, prefix, limit))
 
+    async def documents(
+        self,
+        query: Annotated[
+            str, Query(max_length=MAX_PREFIX_CHARACTERS, description="A part of the text or the id.")
+        ] = "",
+        label: Annotated[str, Query(max_length=MAX_PREFIX_CHARACTERS, description="A label that they have.")] = "",
+        offset: Annotated[int, Query(ge=0, le=MAX_OFFSET, description="How many to leave out first.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=MAX_DOCUMENTS, description="At most so many.")] = 20,
+    ) -> Response:
+        """Return documents of the model, the newest first: all, or those that hold a text or have a label."""
+        arguments = self._model.tagger, query, label, offset, limit
+        return await self._run(self._readers, lambda: json_response(browse(*arguments)))
+
     async def health(self) -> Response:
         """Return what is served, by which worker, and whether it is what the folder holds."""
         more = {"writable": self._token is not None, "neartag": __version__, "pid": os.getpid()}
@@ -123,14 +226,21 @@ class Endpoints:
         text = self._metrics.to_text(len(tagger), len(tagger.stored.label_names or []), stale)
         return Response(text, media_type=CONTENT_TYPE)
 
-    async def page(self) -> Response:
-        """Return the page."""
-        headers = {"Content-Security-Policy": self._policy, "Cache-Control": "no-cache"}
-        return Response(self._page, headers=headers, media_type="text/html; charset=utf-8")
+    async def page_file(self, name: str, request: Request) -> Response:
+        """Return a file of the page, or only that it is still the one that the browser has."""
+        file = self.files[name]
+        if request.headers.get("if-none-match") == file.etag:
+            return Response(status_code=304, headers=file.headers)
+        return Response(file.content, headers=file.headers, media_type=file.media_type)
 
-    async def no_icon(self) -> Response:
-        """Return nothing: browsers ask, and would complain."""
-        return Response(status_code=204)
+    def _add(self, documents: Sequence[Document], replace: bool, new_labels: bool) -> Added:
+        """Add documents; Refusal where labels are new and nobody said that they may be."""
+        if not new_labels:
+            labels = [label for document in documents for label in document.labels]
+            told = self._labels.describe_new(self._model.tagger, labels)
+            if told is not None:
+                raise Refusal(409, told)
+        return self._model.add(documents, replace)
 
     async def _run(self, executor: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(executor, partial(work, *arguments))
@@ -190,10 +300,19 @@ def _min_score(tagger: TextTagger, threshold: str | float | None) -> float:
     return calibration.threshold(threshold)
 
 
-def _tag_response(tags: list[Tags], min_score: float, single: bool, fallback: bool) -> Response:
+def _tag_response(
+    tags: list[Tags], min_score: float, single: bool, fallback: bool, vocabulary: Vocabulary | None
+) -> Response:
     """Return the labels that are asked for; of a text that nothing is known of, `tags` has the most frequent ones."""
     results = []
     for each in tags:
-        given = [tag._asdict() for tag in each if (tag.score >= min_score if each.found else fallback)]
-        results.append({"labels": given, "found": each.found})
+        given = [tag for tag in each if (tag.score >= min_score if each.found else fallback)]
+        results.append({"labels": [_describe_tag(tag, vocabulary) for tag in given], "found": each.found})
     return json_response(results[0] if single else {"results": results})
+
+
+def _describe_tag(tag: Tag, vocabulary: Vocabulary | None) -> dict[str, Any]:
+    """Return a label as JSON, with URI and names where a vocabulary has them."""
+    concept = None if vocabulary is None else vocabulary.get(tag.label)
+    known = {} if concept is None else {"uri": concept.uri or None, "names": dict(concept.names)}
+    return {**tag._asdict(), **known}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any
 
+from neartag.serve.documents import link_of, title_of
 from neartag.serve.errors import Refusal
 from neartag.tagging.explain import FREQUENCY, has_voters, is_refined
 from neartag.tagging.explained_words import known_words, names_words, words_in_document
@@ -77,6 +78,8 @@ def _describe_voter(features: Any, X: Any, voter: Any) -> dict[str, Any]:
         marked = spans(features, text[:MAX_TEXT_CHARACTERS], words_in_document(features, X, text, MAX_WORDS))
     return {
         "id": voter.id,
+        "title": title_of(text),
+        "link": link_of(voter.id),
         "share": min(1.0, voter.share),
         "labels": voter.labels,
         "words": [word._asdict() for word in voter.words],

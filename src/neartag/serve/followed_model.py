@@ -18,7 +18,8 @@ from neartag.core.errors import ModelError, NeartagError
 from neartag.data.documents import Document
 from neartag.serve.metrics import Metrics
 from neartag.storage import manifest
-from neartag.tagging.live import LiveTagger
+from neartag.storage.bundle import can_update
+from neartag.tagging.live import Added, LiveTagger
 from neartag.tagging.tagger import Tags, TextTagger
 
 logger = logging.getLogger("neartag.serve")
@@ -74,9 +75,9 @@ class FollowedModel:
         if self._thread.is_alive():
             self._thread.join()
 
-    def add(self, documents: Sequence[Document], replace: bool) -> list[str]:
+    def add(self, documents: Sequence[Document], replace: bool) -> Added:
         """Add documents to the folder; seen here at once, and by other workers at their next look."""
-        return self._change(lambda: self._live.add(documents, replace=replace))
+        return self._change(lambda: self._live.add_documents(documents, replace=replace))
 
     def forget(self, ids: Sequence[str]) -> int:
         """Forget documents, on disk too."""
@@ -108,11 +109,14 @@ class FollowedModel:
             "points": len(tagger),
             "labels": len(stored.label_names or []),
             "model": {
+                "name": self.folder.resolve().name,
                 "kind": stored.model.kind,
                 "version": hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16],
                 "added": 0 if added is None else int(added.sum()),
                 "texts": stored.texts is not None,
                 "calibrated": tagger.calibration is not None,
+                "updatable": can_update(stored.model),
+                "thresholds": _thresholds(tagger),
             },
             "reload_error": self.error,
         }
@@ -174,6 +178,11 @@ class FollowedModel:
             if parent is not None and not parent.is_alive():
                 os.kill(os.getpid(), signal.SIGTERM)  # nobody would ever end this worker otherwise
                 return
+
+
+def _thresholds(tagger: TextTagger) -> dict[str, float]:
+    """Return the score that the threshold f1 stands for, if the model is calibrated."""
+    return {} if tagger.calibration is None else {"f1": float(tagger.calibration.threshold("f1"))}
 
 
 def check_servable(tagger: TextTagger) -> None:

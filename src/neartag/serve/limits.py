@@ -13,6 +13,8 @@ from typing import Any
 
 from neartag.serve.errors import Refusal, json_response
 from neartag.serve.metrics import Metrics
+from neartag.serve.page_files import FOLDER
+from neartag.serve.request_log import REQUEST_ID_HEADER, find_request_id, log_request
 from neartag.serve.settings import Settings
 
 Message = MutableMapping[str, Any]
@@ -24,6 +26,10 @@ RETRY_AFTER = "1"  # seconds, as the header has them
 # Of a body that is too large, so many bytes are read and dropped: a client that is still sending would not hear why.
 MAX_DROPPED_BYTES = 2**25
 OTHER_PATH = "other"  # stands for all paths that do not exist: anybody can make up many
+FILE_PATHS = ("/tag-file", "/review-file")  # whose bodies are files
+SLOW_PATHS = (*FILE_PATHS, "/review", "/doubts")  # they get more time
+SLOW_FACTOR = 6  # times the seconds of other requests
+MAX_SLOW_AT_ONCE = 4  # of one worker: each may hold a large body
 ALWAYS_ANSWERED = ("/health", "/metrics")  # however busy the server is
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -41,6 +47,7 @@ class LimitsMiddleware:
 
     def __init__(self, app: Application, settings: Settings, metrics: Metrics, paths: Collection[str]) -> None:
         self.app, self.settings, self.metrics, self.paths = app, settings, metrics, paths
+        self._slow = 0  # slow requests under way
         self._hosts = frozenset(name.lower().encode("latin-1", "replace") for name in settings.hosts)
         self._headers = [*HEADERS, (b"x-neartag-pid", str(os.getpid()).encode())]
 
@@ -50,21 +57,27 @@ class LimitsMiddleware:
             await self.app(scope, receive, send)
             return
         begun = time.perf_counter()
-        path = scope["path"] if scope["path"] in self.paths else OTHER_PATH
-        answer = _Answer(send, self._headers)
+        path = _path_name(scope["path"], self.paths)
+        headers = {name: value for name, value in scope["headers"] if name in _HEADERS_READ}
+        request_id = find_request_id(headers)
+        answer = _Answer(send, [*self._headers, (REQUEST_ID_HEADER, request_id.encode())])
         self.metrics.under_way += 1
         try:
-            await self._admit(scope, receive, answer, path)
+            await self._admit(scope, receive, answer, path, headers)
         except Refusal as refusal:
             if answer.status:  # the answer has begun: the connection is closed instead
                 raise
             await json_response({"error": refusal.detail}, refusal.status_code, refusal.headers)(scope, receive, answer)
         finally:
             self.metrics.under_way -= 1
-            self.metrics.count_answer(path, answer.status or 500, time.perf_counter() - begun)
+            seconds = time.perf_counter() - begun
+            self.metrics.count_answer(path, answer.status or 500, seconds)
+            if self.settings.log_requests:
+                log_request(scope["method"], path, answer.status or 500, seconds, request_id)
 
-    async def _admit(self, scope: Message, receive: Receive, answer: _Answer, path: str) -> None:
-        headers = {name: value for name, value in scope["headers"] if name in _HEADERS_READ}
+    async def _admit(
+        self, scope: Message, receive: Receive, answer: _Answer, path: str, headers: dict[bytes, bytes]
+    ) -> None:
         if self._hosts and _host(headers.get(b"host", b"")) not in self._hosts:
             raise Refusal(421, "the server does not answer for this host name: start it with --allow-host to allow it")
         if path in ALWAYS_ANSWERED:
@@ -73,38 +86,51 @@ class LimitsMiddleware:
         if self.metrics.under_way > self.settings.max_waiting:
             busy = f"{self.settings.max_waiting} requests are under way already: try again in a moment"
             raise Refusal(503, busy, {"Retry-After": RETRY_AFTER})
-        body = _Body(receive, self.settings.max_body)
+        slow, is_file = path in SLOW_PATHS, path in FILE_PATHS
+        if slow and self._slow >= MAX_SLOW_AT_ONCE:
+            busy = f"{MAX_SLOW_AT_ONCE} files and reviews are under way already: try again in a moment"
+            raise Refusal(503, busy, {"Retry-After": RETRY_AFTER})
+        body = _Body(receive, self.settings.max_upload if is_file else self.settings.max_body, is_file)
+        most = self.settings.max_seconds * (SLOW_FACTOR if slow else 1)
+        self._slow += slow
         try:
-            await asyncio.wait_for(self._answer(scope, body, answer, headers), self.settings.max_seconds)
+            await asyncio.wait_for(self._answer(scope, body, answer, headers, path), most)
         except asyncio.TimeoutError:
-            seconds = f"{self.settings.max_seconds:g} seconds"
+            seconds = f"{most:g} seconds"
             if not body.whole:
                 raise Refusal(408, f"the body did not come within {seconds}: send it again", CLOSE_HEADERS) from None
             late = (
                 f"it took longer than {seconds}: try again, with less at once; a change may have been made all the same"
             )
             raise Refusal(503, late, {"Retry-After": RETRY_AFTER}) from None
+        finally:
+            self._slow -= slow
 
-    async def _answer(self, scope: Message, body: _Body, answer: _Answer, headers: dict[bytes, bytes]) -> None:
+    async def _answer(
+        self, scope: Message, body: _Body, answer: _Answer, headers: dict[bytes, bytes], path: str
+    ) -> None:
         if scope["method"] == "POST" and scope["path"] in self.paths:
             await body.read(headers)
-            # A browser sends JSON to another site only after it has asked for permission, which it never gets here.
-            if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-                raise Refusal(415, "the body must be JSON, with the header Content-Type: application/json")
+            # A browser sends these to another site only after it has asked for permission, which it never gets here.
+            name, wanted = ("a file", FILE_TYPE) if path in FILE_PATHS else ("JSON", JSON_TYPE)
+            if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != wanted.encode():
+                raise Refusal(415, f"the body must be {name}, with the header Content-Type: {wanted}")
         else:
             body.whole = True  # nobody reads it
         await self.app(scope, body.receive, answer)
 
 
-_HEADERS_READ = (b"host", b"content-type", b"content-length")
+_HEADERS_READ = (b"host", b"content-type", b"content-length", REQUEST_ID_HEADER)
+JSON_TYPE, FILE_TYPE = "application/json", "application/octet-stream"
 CLOSE_HEADERS = {"Connection": "close"}
 
 
 class _Body:
     """A request's body, read whole before anything looks at it."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
+    def __init__(self, receive: Receive, most: int, is_file: bool) -> None:
         self._receive, self._most = receive, most
+        self._option = "--max-upload" if is_file else "--max-body"
         self._content: bytes | None = None
         self.whole = False
 
@@ -127,7 +153,7 @@ class _Body:
                 continue
             break
         if dropping:
-            why = f"the body is larger than {self._most} bytes: send less at once, or raise --max-body"
+            why = f"the body is larger than {self._most} bytes: send less at once, or raise {self._option}"
             raise Refusal(413, why, None if self.whole else CLOSE_HEADERS)
         self._content = b"".join(pieces)
 
@@ -154,6 +180,13 @@ class _Answer:
             private = [] if any(name == b"content-security-policy" for name, _ in own) else PRIVATE_HEADERS
             message["headers"] = [*own, *self._headers, *private]
         await self._send(message)
+
+
+def _path_name(path: str, paths: Collection[str]) -> str:
+    """Return the path as it is counted: the files of the page together, and all that do not exist together."""
+    if path not in paths:
+        return OTHER_PATH
+    return f"/{FOLDER}" if path.startswith(f"/{FOLDER}/") else path
 
 
 def _host(header: bytes) -> bytes:

@@ -18,6 +18,7 @@ REQUESTS: list[type[BaseModel]] = [
     schemas.MapRequest,
     schemas.AddRequest,
     schemas.ForgetRequest,
+    schemas.ReviewRequest,
 ]
 
 
@@ -26,6 +27,12 @@ def describe_body(schema_class: type[BaseModel], *, needs_token: bool) -> dict[s
     schema = {"$ref": REFERENCE_TEMPLATE.format(model=schema_class.__name__)}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     return {"requestBody": body, **({"security": [{"token": []}]} if needs_token else {})}
+
+
+def describe_file() -> dict[str, Any]:
+    """Return what a path's description says of a body that is a file."""
+    content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def keep_statuses(responses: dict[int | str, Any], *statuses: int) -> dict[int | str, Any]:

@@ -12,10 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 MAX_LABELS = 100  # for one text
 MAX_REASONS = 20  # labels explained at once, and voters of each
 MAX_MAP_POINTS = 400  # points of a cluster on the map
+MAX_REVIEWED = 100  # documents or doubts of a review
 MAX_NAME_CHARACTERS = 500  # characters of a label or an id
 # Names are shown and typed again: no control characters, and not only spaces. Texts may have any.
 _PRINTABLE = r"[^\u0000-\u001f\u007f-\u009f]"
 NAME_PATTERN = rf"^{_PRINTABLE}*[^\s\u0000-\u001f\u007f-\u009f]{_PRINTABLE}*$"
+NUMBER_PATTERN = r"(0?\.[0-9]{1,6}|0|1|1\.0)"
+FILE_THRESHOLD_PATTERN = rf"^(|f1|precision=(0?\.[0-9]{{1,6}}|1|1\.0)|{NUMBER_PATTERN})$"
 THRESHOLD_PATTERN = r"^(f1|precision=(0?\.[0-9]{1,6}|1|1\.0))$"
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=NAME_PATTERN)]
@@ -77,6 +80,13 @@ class TagRequest(RequestBody):
     )
     fallback: bool = Fallback
 
+    include: list[Name] | None = Field(
+        None,
+        description='Only these labels: names or URIs, "fruit*" for all that begin so, "under:fruit" for a concept of '
+        "the vocabulary and all that are narrower.",
+    )
+    exclude: list[Name] | None = Field(None, description="None of these labels, named in the same ways.")
+
     @model_validator(mode="after")
     def _one_of_both(self) -> TagRequest:
         if ("text" in self.model_fields_set) == ("texts" in self.model_fields_set):
@@ -90,6 +100,8 @@ class Tag(BaseModel):
     label: str
     score: Score
     share: Share
+    uri: str | None = Field(None, description="Of the label's concept, where the model's vocabulary has it.")
+    names: dict[str, str] | None = Field(None, description="The concept's preferred names by language.")
 
 
 class Tagged(BaseModel):
@@ -133,6 +145,8 @@ class Voter(BaseModel):
     """A document that voted for the label."""
 
     id: str
+    title: str | None = Field(description="The first line of its text, where that is short and more lines follow.")
+    link: str | None = Field(description="Its id, where that is an address of the web.")
     share: Share
     labels: list[str]
     words: list[Word] = Field(description="What both texts have, the weightiest first.")
@@ -168,6 +182,8 @@ class Explained(BaseModel):
                     "voters": [
                         {
                             "id": "gnuchess",
+                            "title": None,
+                            "link": None,
                             "share": 0.12,
                             "labels": ["game::board:chess"],
                             "words": [{"word": "chess", "weight": 0.31}],
@@ -204,19 +220,26 @@ class AddRequest(RequestBody):
     """Documents that vote from now on."""
 
     model_config = example(
-        {"documents": [{"text": EXAMPLE_TEXT, "labels": ["game::board:chess", "role::program"], "id": "my-chess"}]}
+        {
+            "documents": [{"text": EXAMPLE_TEXT, "labels": ["role::program", "my::label"], "id": "my-chess"}],
+            "new_labels": True,
+        }
     )
 
     documents: list[NewDocument] = Field(min_length=1)
     replace: bool = Field(False, description="Replace documents that have these ids; otherwise a taken id gives 409.")
+    new_labels: bool = Field(
+        False, description="Whether labels may be new to the model; otherwise a new label, often misspelt, gives 409."
+    )
 
 
 class Added(BaseModel):
     """The ids of what was added, in the order of the documents."""
 
-    model_config = example({"ids": ["my-chess"]})
+    model_config = example({"ids": ["my-chess"], "new_labels": ["my::label"]})
 
     ids: list[str]
+    new_labels: list[str] = Field(description="Labels that no document had before.")
 
 
 class ForgetRequest(RequestBody):
@@ -236,13 +259,124 @@ class Forgotten(BaseModel):
 
 
 class KnownLabels(BaseModel):
-    """Labels that fit what was typed: first those that begin so, then those with a word that does, then the others."""
+    """Labels that fit what was typed: first those that begin so, then those with a word that does, then the others.
 
-    model_config = example({"labels": ["game::board:chess"], "points": [52], "total": 1})
+    A vocabulary adds the other names of its concepts, by which they are found too, and concepts that no document has.
+    """
+
+    model_config = example(
+        {
+            "labels": ["game::board:chess"],
+            "points": [52],
+            "uris": [None],
+            "names": [{}],
+            "total": 1,
+            "known": None,
+            "similar": [],
+            "closed": False,
+        }
+    )
 
     labels: list[str]
     points: list[int] = Field(description="How many points have each of them.")
+    uris: list[str | None] = Field(description="The URI of each, where a vocabulary has one.")
+    names: list[dict[str, str]] = Field(description="Preferred names of each by language, where a vocabulary has them.")
     total: int = Field(description="How many fit, those beyond the limit included; not counted much beyond 100,000.")
+    known: str | None = Field(description="The label that exactly this name or URI stands for; null where it is new.")
+    similar: list[str] = Field(description="Labels that differ from what was typed only in how they are written.")
+    closed: bool = Field(description="Whether the vocabulary is closed: new labels are refused.")
+
+
+class ModelDocument(BaseModel):
+    """A document of the model."""
+
+    id: str
+    title: str | None = Field(description="The first line of its text, where that is short and more lines follow.")
+    link: str | None = Field(description="Its id, where that is an address of the web.")
+    text: str | None = Field(description="Its text, where the model keeps texts; cut off where it is long.")
+    cut: bool = Field(description="Whether the text goes on.")
+    labels: list[str]
+
+
+class Documents(BaseModel):
+    """Documents of the model, the newest first."""
+
+    model_config = example(
+        {
+            "documents": [
+                {
+                    "id": "gnuchess",
+                    "title": None,
+                    "link": None,
+                    "text": "Plays a game of chess",
+                    "cut": False,
+                    "labels": ["game::board:chess"],
+                }
+            ],
+            "total": 1,
+            "complete": True,
+        }
+    )
+
+    documents: list[ModelDocument]
+    total: int = Field(description="How many fit, those beyond the limit included.")
+    complete: bool = Field(description="False where a search ended early: there may be more.")
+
+
+class ReviewRequest(RequestBody):
+    """Texts without labels, of which those that are worth labelling are asked for."""
+
+    model_config = example({"texts": [EXAMPLE_TEXT, "Fonts for Thai"], "n": 1})
+
+    texts: list[str] = Field(min_length=1)
+    n: int = Field(20, ge=1, le=MAX_REVIEWED, description="At most so many.")
+
+
+class NearDocument(BaseModel):
+    """A document of the model near the one that is reviewed."""
+
+    id: str
+    title: str | None
+    link: str | None
+    similarity: float = Field(description="The cosine of their features.")
+    labels: list[str]
+    words: list[str] = Field(description="That both share, the weightiest first.")
+    text: str | None = Field(description="The beginning of its text, where the model keeps texts.")
+
+
+class ToLabel(BaseModel):
+    """A text that is worth labelling."""
+
+    index: int = Field(description="Its place among those sent.")
+    id: str | None = Field(description="Its id, where a file has one.")
+    text: str
+    score: float = Field(description="What its labels would teach: only its order means something.")
+    labels: list[Tag] = Field(description="What the model would give it.")
+    reason: str
+    evidence: list[NearDocument] = Field(description="The nearest documents that the model has.")
+
+
+class Review(BaseModel):
+    """Texts that are worth labelling, the first first."""
+
+    documents: list[ToLabel]
+
+
+class Doubt(BaseModel):
+    """A label that is probably wrong, or probably missing."""
+
+    label: str
+    kind: Literal["wrong", "missing"]
+    score: float = Field(description="How likely it is.")
+    reason: str
+    evidence: list[NearDocument]
+    document: ModelDocument
+
+
+class Doubts(BaseModel):
+    """Doubtful labels of the model's documents, the most doubtful first."""
+
+    doubts: list[Doubt]
 
 
 class MapRequest(RequestBody):
@@ -305,7 +439,16 @@ class Health(BaseModel):
             "ok": True,
             "points": 23938,
             "labels": 507,
-            "model": {"kind": "x1", "version": "8a51e0c2f3b94d67", "added": 0, "texts": True, "calibrated": True},
+            "model": {
+                "name": "debian",
+                "kind": "x1",
+                "version": "8a51e0c2f3b94d67",
+                "added": 0,
+                "texts": True,
+                "calibrated": True,
+                "updatable": True,
+                "thresholds": {"f1": 0.31},
+            },
             "writable": True,
             "reload_error": None,
             "neartag": "0.1.0",
@@ -317,8 +460,9 @@ class Health(BaseModel):
     points: int
     labels: int
     model: dict[str, Any] = Field(
-        description="kind; version, which changes with every change of the folder; points added since training; "
-        "whether texts are kept; whether scores are probabilities."
+        description="name of the folder; kind; version, which changes with every change of the folder; points added "
+        "since training; whether texts are kept; whether scores are probabilities; whether documents can be added; "
+        "scores that thresholds such as f1 stand for."
     )
     writable: bool = Field(description="Whether a token is configured, without which nothing is added or forgotten.")
     reload_error: str | None = Field(description="Why the folder could not be taken in as it is now.")

@@ -21,15 +21,17 @@ class Settings:
 
     token_file: str | None = None  # what holds the token; None: the environment's NEARTAG_TOKEN, if there is one
     max_body: int = 2**20  # bytes of a request
+    max_upload: int = 10 * 2**20  # bytes of a file
     max_texts: int = 256  # texts, documents or ids of a request
     max_characters: int = 100_000  # of a text
     max_seconds: float = 10.0  # for a request, from its first byte to its answer
     max_waiting: int = 256  # requests under way at once; more are sent away
     hosts: tuple[str, ...] = field(default=())  # names by which the server may be called; none: any
+    log_requests: bool = False  # a line on standard error for each
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a limit that would let nothing through."""
-        for name in ("max_body", "max_texts", "max_characters", "max_seconds", "max_waiting"):
+        for name in ("max_body", "max_upload", "max_texts", "max_characters", "max_seconds", "max_waiting"):
             if not getattr(self, name) > 0:
                 raise ParameterError(f"--{name.replace('_', '-')} must be above 0, not {getattr(self, name)}")
 

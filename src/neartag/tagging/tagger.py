@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neartag.core.errors import ModelError, NeartagError, ParameterError
 from neartag.data.documents import Document, Fields
@@ -22,6 +22,10 @@ from neartag.tagging.labelled_items import make_documents, read_texts
 from neartag.tagging.restricted import RestrictedModels
 from neartag.tagging.update import forget_points, make_segment, mark_points, number_points
 from neartag.vocabulary.concepts import Vocabulary
+
+if TYPE_CHECKING:
+    from neartag.tagging.review import ToLabel
+    from neartag.tagging.review_labels import Doubt
 
 __all__ = ["Reason", "Tag", "Tags", "TextTagger"]
 
@@ -310,6 +314,89 @@ class TextTagger:
             `text` is not one string (a list of texts, for example), or a number cannot be used.
         """
         return explain_text(self.stored, self.calibration, text, k, voters, words, fallback=fallback)
+
+    def review(
+        self, texts: Sequence[Any], n: int = 50, *, fields: Fields | None = None, n_jobs: int | None = -1
+    ) -> list[ToLabel]:
+        """Return the texts without labels that are most worth labelling, the first first.
+
+        It counts how unsure the model is of a text, how new the text is to it, for how many others it stands, and
+        whether one like it is in the list already. Of more than 50,000 texts a part is looked at, always the same.
+
+        Parameters
+        ----------
+        texts : sequence of str, or a data frame
+            Texts without labels; with an encoder of vectors, the vectors.
+        n : int, default 50
+            At most so many.
+        fields, n_jobs
+            As in `predict`.
+
+        Returns
+        -------
+        list of ToLabel
+            Named tuples of index (the place in `texts`), score, labels (what the model would give), reason, evidence
+            (the nearest documents that the model has).
+
+        Raises
+        ------
+        ModelError
+            The model has not kept its documents' labels, or neither their texts nor their features.
+        """
+        from neartag.tagging.review import review_texts
+
+        return review_texts(self.stored, self.calibration, read_texts(texts, fields), n, n_jobs)
+
+    def review_labels(
+        self,
+        texts: Iterable[Any] | None = None,
+        labels: Iterable[Sequence[str]] | None = None,
+        ids: Iterable[str] | None = None,
+        *,
+        n: int = 50,
+        folds: int | None = None,
+        fields: Fields | None = None,
+        n_jobs: int | None = -1,
+        progress: Any = False,
+    ) -> list[Doubt]:
+        """Return the labels that are most probably wrong, or missing, the most doubtful first.
+
+        Each is judged by what is known without its own document: by other documents, and by models that were trained
+        without it.
+
+        Parameters
+        ----------
+        texts, labels, ids, fields
+            Labelled documents, as in `fit`, to review instead of the model's own.
+        n : int, default 50
+            At most so many.
+        folds : int, optional
+            How many models are trained, each without a part of the documents; 0: none, which is quicker and finds a
+            little less. Unless given, 5 for the model's own documents, and none for others.
+        n_jobs : int, default -1
+            Cores to use; -1: all.
+        progress : bool or Progress
+            Whether to show progress.
+
+        Returns
+        -------
+        list of Doubt
+            Named tuples of index (the document's place), id, label, kind ("wrong" or "missing"), score, reason and
+            evidence (the nearest documents; of a missing label, the nearest that have it).
+
+        Raises
+        ------
+        ModelError
+            The model has not kept its documents' labels, or neither their texts nor their features.
+        """
+        documents = None if texts is None else list(make_documents(self.stored.features, texts, labels, ids, fields))
+        return self.review_documents(documents, n=n, folds=folds, n_jobs=n_jobs, progress=progress)
+
+    def review_documents(self, documents: Sequence[Document] | None, **options: Any) -> list[Doubt]:
+        """Return what `review_labels` does, of documents as `neartag.data.documents` reads them; None: the model's."""
+        from neartag.tagging.review_labels import review_labels
+
+        return review_labels(self.stored, documents, **options)
 
     def add(
         self,

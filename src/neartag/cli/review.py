@@ -1,0 +1,185 @@
+"""`neartag review`: which documents to label next, and which labels to look at again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neartag.cli import output
+from neartag.cli.options import AsJson, Jobs, Model, Quiet
+from neartag.cli.predict import check_output
+from neartag.cli.reading import Reading, with_reading
+from neartag.cli.sources import check_source, read_data
+from neartag.core.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from neartag.data.documents import Document
+    from neartag.tagging.review import ToLabel
+    from neartag.tagging.review_evidence import NearDocument
+    from neartag.tagging.review_labels import Doubt
+    from neartag.tagging.tagger import TextTagger
+
+SNIPPET = 200  # characters of a text in a table
+Row = dict[str, Any]
+
+
+@with_reading
+def review(
+    model: Model,
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="[DATA]", help="Documents. Left out with --labels, the model's own are reviewed."),
+    ] = None,
+    n: Annotated[int, typer.Option("-n", help="At most so many.")] = 50,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Find labels that are probably wrong or missing, in labelled documents.")
+    ] = False,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            help="With --labels: models trained to find more, each without a part of the documents.  "
+            "[default: 5 for the model's own documents, none for others]"
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write CSV to a file, whole or not at all.")
+    ] = None,
+    jobs: Jobs = -1,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    *,
+    reading: Reading,
+) -> None:
+    """List the documents that are most worth labelling, or with --labels the labels that are most doubtful.
+
+    Documents come first that the model is unsure of, that are unlike what it knows, and that stand for many others;
+    labels in DATA are ignored. A doubtful label is probably wrong, or probably missing: other documents like it say
+    so. Each comes with its evidence: the nearest labelled documents, and the words that they share.
+    """
+    if data is None and not labels:
+        raise ParameterError("name the documents to choose from, or give --labels to review the model's own")
+    if folds is not None and not labels:
+        raise ParameterError("--folds goes with --labels")
+    if data is not None:
+        check_source(data)
+    check_output(target, data or model, model)
+    from neartag.linalg.validation import check_count
+    from neartag.tagging.tagger import TextTagger
+
+    check_count("-n", n)
+    progress = output.progress(quiet)
+    with progress.start(None, f"loading {model}"):
+        tagger = TextTagger.load(model)
+    documents = None if data is None else _read_documents(data, reading, labels, quiet, progress)
+    if labels:
+        doubts = tagger.review_documents(documents, n=n, folds=folds, n_jobs=jobs, progress=progress)
+        rows = [_doubt_row(each, documents, tagger) for each in doubts]
+    else:
+        given = documents or []
+        items = [getattr(each, tagger.stored.features.accepts) for each in given]
+        with progress.start(None, "reviewing"):
+            listed = tagger.review(items, n, n_jobs=jobs)
+        rows = [_to_label_row(each, given) for each in listed]
+    _write(rows, target, as_json)
+    if target is not None:
+        what = "doubtful labels" if labels else "documents to label"
+        output.message(f"{target}: {len(rows)} {what}, the first first", quiet=quiet)
+
+
+def _read_documents(data: str, reading: Reading, labelled: bool, quiet: bool, progress: Any) -> list[Document]:
+    from neartag.data.dataset import Dataset
+
+    documents = read_data(data, "train", reading, labelled=labelled)
+    if isinstance(documents, Dataset):
+        raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text'")
+    with progress.start(None, f"reading {data}"):
+        read = list(documents)
+    reading.warn_skipped()
+    reading.tell_understood(quiet)
+    return read
+
+
+def _to_label_row(entry: ToLabel, documents: Sequence[Document]) -> Row:
+    document = documents[entry.index]
+    return {
+        "id": str(entry.index) if document.id is None else document.id,
+        "text": document.text,
+        "score": round(entry.score, 4),
+        "why": entry.reason,
+        "suggested": [{"label": tag.label, "score": round(tag.score, 4)} for tag in entry.labels],
+        "evidence": [_evidence(each) for each in entry.evidence],
+    }
+
+
+def _doubt_row(doubt: Doubt, documents: Sequence[Document] | None, tagger: TextTagger) -> Row:
+    texts = tagger.stored.texts
+    text = documents[doubt.index].text if documents is not None else "" if texts is None else texts[doubt.index]
+    return {
+        "id": doubt.id,
+        "text": text,
+        "score": round(doubt.score, 4),
+        "label": doubt.label,
+        "kind": doubt.kind,
+        "why": doubt.reason,
+        "evidence": [_evidence(each) for each in doubt.evidence],
+    }
+
+
+def _evidence(near: NearDocument) -> Row:
+    return {**near._asdict(), "words": [word.word for word in near.words]}
+
+
+def _write(rows: Iterable[Row], target: str | None, as_json: bool) -> None:
+    """Print JSON lines, or the entries for people; a file gets CSV."""
+    rows = list(rows)
+    if target is not None:
+        from neartag.data.files import open_to_replace
+
+        with open_to_replace(target) as stream:
+            stream.write(_as_csv(rows).encode("utf-8", "backslashreplace"))
+    if as_json:
+        for row in rows:
+            output.show_json(row)
+    elif target is None:
+        for number, row in enumerate(rows):
+            _show(row, number)
+
+
+def _as_csv(rows: Sequence[Row]) -> str:
+    """Return the rows as CSV, each in one line: labels with their scores, and evidence, in one cell each."""
+    written = io.StringIO()
+    names = list(rows[0]) if rows else ["id", "text", "score", "why", "evidence"]
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_cell(name, row[name]) for name in names])
+    return written.getvalue()
+
+
+def _cell(name: str, value: Any) -> Any:
+    if name == "suggested":
+        return "; ".join(f"{each['label']} {100 * each['score']:.0f}%" for each in value)
+    if name == "evidence":
+        return " | ".join(_evidence_line(each) for each in value)
+    return output.shorten(value, SNIPPET) if name == "text" else value
+
+
+def _evidence_line(near: Row) -> str:
+    words = ", ".join(near["words"]) or "no word in common"
+    return f"{near['id']} ({near['similarity']:.2f}; {words}): {', '.join(near['labels'])}"
+
+
+def _show(row: Row, number: int) -> None:
+    """Print an entry for people."""
+    about = f"  {row['kind']}: {row['label']}  {100 * row['score']:.0f}%" if "kind" in row else f"  {row['score']:.2f}"
+    print(("\n" if number else "") + output.escape_controls(f"{row['id']}{about}"))
+    print(f"  {output.shorten(row['text'])}")
+    print(f"  {output.escape_controls(row['why'])}")
+    if row.get("suggested"):
+        print(f"  suggested: {output.escape_controls(_cell('suggested', row['suggested']))}")
+    for near in row["evidence"]:
+        print(f"    {output.shorten(_evidence_line(near))}")

@@ -1,0 +1,14 @@
+// What the page shows now. Modules read it; each part is changed by one module.
+
+export const state = {
+  text: "", // the text that the labels are of
+  labels: [], // the answer, as many as were asked for
+  found: true, // whether the model knows anything of the text
+  threshold: 0, // labels below this score are not shown
+  open: null, // the label whose reasons are shown
+  reasons: null, // the promise of the reasons of this text
+  calibrated: false, // whether scores are probabilities, or else shares of the votes
+  decided: new Map(), // what the reader said of labels: true to keep, false to take away
+  editing: null, // the document whose labels are corrected: its id; null for a new one
+  health: null, // what the server last said about itself
+};
