@@ -110,7 +110,7 @@ def table(result: dict) -> str:
             "",
             f"Other work ran beside it where the load is above 2: the process had "
             f"{result['cpu_seconds'] / result['seconds']:.2f} cores on average, and did "
-            f"{result['rows'] / result['cpu_seconds']:,.0f} rows in a second of CPU time, its start included.",
+            f"{result['rows'] / result['cpu_seconds']:,.0f} rows in a second of CPU time, its start left out.",
             "",
             f"Measured on: {result['machine']}.",
         ]
