@@ -1,4 +1,4 @@
-"""Files sent to the server, which come back with added columns; reviews of texts, of files and of the model's labels."""
+"""Files sent to the server, which come back with added columns; reviews of texts, files and the model's labels."""
 
 from __future__ import annotations
 
