@@ -263,7 +263,7 @@ class TestInspect:
         assert report["bytes"] == sum(report["files"].values())
 
     def test_prints_every_parameter_and_file(self, folder):
-        shown = succeed("inspect", folder / "model")
+        shown = succeed("inspect", folder / "model", "--all")
         stored = store.inspect(folder / "model")
         for name in (*stored["settings"]["parameters"], *stored["files"], "unexplained"):
             assert name in shown

@@ -37,6 +37,7 @@ def test_train_tag_and_change_with_a_vocabulary(folder):
     assert (answer["label"], answer["uri"], answer["names"]) == ("baking", "http://example.org/1", {"": "baking"})
     figures = json.loads(succeed("evaluate", model, folder / "docs.jsonl", "--json", "--quiet"))
     assert figures["metrics"]["P@1"] == 100.0  # names and URIs are those of the labels
+    assert {each["uri"] for each in figures["by_label"]} == {"http://example.org/1", "http://example.org/2"}
     assert "cycling" not in succeed("tag", model, "bread on a bicycle", "--only", "b*")
     assert "baking" not in succeed("tag", model, "bread on a bicycle", "--without", "http://example.org/1")
     assert "no label" in fail("tag", model, "bread", "--only", "swimming")

@@ -271,3 +271,38 @@ def test_a_text_that_nothing_is_known_of_says_so(model):
     lines = succeed("predict", model, "-", "--json", input="zzzz\nbread\n").splitlines()
     assert [json.loads(line)["found"] for line in lines] == [False, True]
     assert succeed("predict", model, "-", input="zzzz\n") == "\n"
+
+
+@pytest.mark.parametrize("command", ["train", "tag", "evaluate", "tune", "compare"])
+def test_help_has_panels_with_everyday_options_first(command):
+    shown = succeed(command, "--help")
+    titles = ["Everyday options:", "Data:", *(["Features:"] if command in ("train", "compare") else []), "Method:"]
+    places = [shown.index(f"\n{title}") for title in titles]
+    assert places == sorted(places)
+    assert places[0] < shown.index("--text-field") < places[1] < shown.index("--delimiter")
+
+
+def test_small_commands_have_one_panel():
+    assert "\nOptions:" in succeed("convert", "--help")
+
+
+def test_inspect_leads_with_what_a_user_wants(model):
+    shown = succeed("inspect", model)
+    assert [line.split("  ")[0] for line in shown.splitlines()[:6]] == [
+        *("model", "learned from", "takes", "how good", "written", "size")
+    ]
+    assert "5 documents with 4 labels" in shown
+    assert "vote_neighbours" not in shown
+    assert "vote_neighbours" in succeed("inspect", model, "--all")
+
+
+def test_commands_end_with_what_to_do_next(model, tmp_path):
+    (tmp_path / "docs.jsonl").write_text(
+        "".join(json.dumps({"text": text, "labels": labels}) + "\n" for text, labels in zip(TEXTS, LABELS, strict=True))
+    )
+    train = ("train", tmp_path / "docs.jsonl", tmp_path / "m", "--no-refine", "--features", "words", "--n-jobs", "1")
+    assert invoke(*train).stderr.splitlines()[-1] == f'next: neartag tag {tmp_path / "m"} "a text"  gives its labels'
+    assert "next:" not in invoke(*train, "--overwrite", "-q").stderr
+    assert "next: neartag evaluate" in invoke("evaluate", model, tmp_path / "docs.jsonl").stderr
+    assert "next:" not in invoke("evaluate", model, tmp_path / "docs.jsonl", "--json").stderr
+    assert "next: neartag explain" in invoke("tag", model, "bread").stderr

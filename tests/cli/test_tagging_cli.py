@@ -424,7 +424,7 @@ def test_an_explanation_names_the_words_that_the_ranker_weighed(refined):
 
 
 def test_inspect_tells_of_rankers(folder, refined):
-    said = run("inspect", refined).stdout
+    said = run("inspect", refined, "--all").stdout
     assert re.search(r"^rankers +\d+, for 15 labels$", said, re.MULTILINE)
     assert re.search(r"^refine +True +", said, re.MULTILINE)
     report = json.loads(run("inspect", refined, "--json").stdout)

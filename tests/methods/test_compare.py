@@ -348,7 +348,7 @@ class TestPlot:
         def refuse(**_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(plots.tempfile, "TemporaryFile", refuse)
+        monkeypatch.setattr("tempfile.TemporaryFile", refuse)
         (tmp_path / "empty").mkdir()  # there, and nothing to read in it
         line = fail("compare", tmp_path / "empty", "--plot", tmp_path / "figure.svg")
         assert line == f"error: --plot {tmp_path / 'figure.svg'}: cannot be written: Permission denied\n"

@@ -198,7 +198,7 @@ class TestModels:
         assert (report["kind"], report["points"], report["features"], report["labels"]) == ("knn", 300, 150, 30)
         assert report["parameters"] == fitted.model_.parameters
         assert "learners" not in report
-        shown = succeed("inspect", folder / "model")
+        shown = succeed("inspect", folder / "model", "--all")
         for word in (*fitted.model_.parameters, *report["files"], "kNN", "nearest training points that vote"):
             assert word in shown
         assert "unexplained" not in shown

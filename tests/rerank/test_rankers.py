@@ -186,7 +186,28 @@ def test_margins_are_those_of_dense_weights(rows, seed):
         assert (outside(found, start, stop) == UNTOUCHED).all()
 
 
-@pytest.mark.parametrize("form", ["by label", "by feature", "as a table"])
+@quick
+@given(rows=ranges(), seed=seeds)
+def test_margins_of_many_are_those_of_each(rows, seed):
+    (_, start, stop), random = rows, np.random.default_rng(seed)
+    n_labels = max(rows[0], 1)
+    X, weights = random_csr(random, 12, 15), random_csr(random, n_labels, 15)
+    (bias,) = frozen(random.standard_normal(n_labels).astype(np.float32))
+    (labels,) = frozen(random.integers(-1, n_labels + 2, (12, 5)).astype(np.int32))
+    wanted = np.empty((12, 5), np.float32)
+    ranker_kernels.margins_by_label(parts(X), parts(weights), bias, 15, labels, wanted, 0, 12)
+    cells = np.argsort(labels, axis=None, kind="stable")
+    places = frozen(np.searchsorted(labels.ravel()[cells], np.arange(n_labels + 1)), cells)
+    found = np.full((12, 5), UNTOUCHED, np.float32)
+    ranker_kernels.margins_of_many(parts(X), parts(weights), bias, 15, tuple(places), found, start, stop)
+    own = (labels >= start) & (labels < stop)
+    assert (found[own] == wanted[own]).all(), "to the last bit"
+    assert (found[~own] == UNTOUCHED).all()
+    rankers = Rankers(weights, bias, np.ones(n_labels, bool), max_table=0, min_turns=0)
+    assert (rankers.margins(X, labels, 1) == wanted).all()
+
+
+@pytest.mark.parametrize("form", ["by label", "by feature", "as a table", "by turns"])
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_margins_whatever_the_form(form, dense, threads):
@@ -195,7 +216,8 @@ def test_margins_whatever_the_form(form, dense, threads):
     bias = random.standard_normal(7).astype(np.float32)
     labels = random.integers(0, 7, (40, 5)).astype(np.int32)
     most = TABLE_ENTRIES if form == "as a table" else 0
-    rankers = Rankers(weights, bias, np.ones(7, bool), form == "by feature", max_table=most)
+    turns = 0 if form == "by turns" else 1e9
+    rankers = Rankers(weights, bias, np.ones(7, bool), form == "by feature", max_table=most, min_turns=turns)
     found = rankers.margins(X.toarray() if dense else X, labels, threads)
     wanted = np.take_along_axis(X.toarray() @ weights.toarray().T + bias, labels, axis=1)
     np.testing.assert_allclose(found, wanted, atol=1e-5)

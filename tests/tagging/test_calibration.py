@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.tagging.calibration import Calibration, _cuts, calibrate
+from neartag.evaluation.thresholds import threshold_cuts
+from neartag.tagging.calibration import Calibration, calibrate
 
 
 def answered(points: int, seed: int = 0, curve=lambda share: share**2):
@@ -101,9 +102,9 @@ def test_where_nothing_lies_between_right_and_wrong_the_threshold_is_in_the_midd
 
 def test_where_all_answers_are_given_the_threshold_is_the_lowest_of_them():
     # Below the lowest answer nothing was seen, so nothing is known of how often such a label is right.
-    cuts = _cuts(np.array([0.9, 0.6, 0.4]), np.array([True, False, True]), 2)
-    assert [cut["threshold"] for cut in cuts] == pytest.approx([0.75, 0.5, 0.4])
-    assert [cut["precision"] for cut in cuts] == pytest.approx([1, 0.5, 2 / 3])
+    cuts = threshold_cuts(np.array([0.9, 0.6, 0.4]), np.array([True, False, True]), 2)
+    assert cuts.threshold.tolist() == pytest.approx([0.75, 0.5, 0.4])
+    assert cuts.precision.tolist() == pytest.approx([1, 0.5, 2 / 3])
 
 
 def test_a_precision_above_the_largest_one_kept():

@@ -413,3 +413,44 @@ def test_a_model_without_voters_explains_nothing():
     assert tagger.predict(["queen"], k=1)[0][0].label == "chess"
     with pytest.raises(ModelError, match="kind 'knn' has no voters"):
         tagger.explain("queen")
+
+
+def test_a_text_that_nothing_is_known_of_has_no_answer_unless_asked_for(by_votes, refined):
+    for tagger in (by_votes, refined):
+        known, unknown, empty = tagger.predict(["chess game", "zzyzx", ""], 2)
+        assert (known.found, unknown.found, empty.found) == (True, False, False)
+        assert len(known) == 2
+        assert known[:1].found, "a part of an answer is one"
+        assert unknown == empty == []
+        order = np.argsort(-tagger.stored.model.frequency, kind="stable")[:2]
+        (frequent,) = tagger.predict(["zzyzx"], 2, 0.9, fallback=True)
+        assert [tag.label for tag in frequent] == [tagger.labels[label] for label in order]
+        assert {(tag.score, tag.share) for tag in frequent} == {(0.0, 0.0)}
+        assert not frequent.found
+        rare = tagger.labels[int(np.argsort(tagger.stored.model.frequency, kind="stable")[0])]
+        assert [tag.label for tag in tagger.predict(["zzyzx"], 2, include=[rare], fallback=True)[0]] == [rare]
+        assert tagger.predict(["chess game"], 2, include=[rare])[0].found, "known, though not by this label"
+
+
+def test_a_text_whose_documents_are_forgotten_is_not_found():
+    texts = ["bake bread", "ride a bicycle", "bread with butter", "stars in the sky"]
+    classifier = X1Classifier(embedding_dim=2, vote_neighbours=2, n_jobs=1)
+    tagger = TextTagger("words", classifier).fit(texts, [["a"], ["b"], ["a"], ["c"]], ids="1234")
+    assert tagger.predict(["stars"])[0].found
+    tagger.forget(["4"])
+    answer = tagger.predict(["stars"])[0]
+    assert answer.found == bool(answer)
+
+
+def test_score_and_parameters(by_votes, corpus):
+    texts, labels, _ = corpus
+    answers = by_votes.predict(texts[:40], 3)
+    wanted = np.mean(
+        [len({tag.label for tag in tags} & set(own)) / 3 for tags, own in zip(answers, labels, strict=False)]
+    )
+    assert by_votes.score(texts[:40], labels[:40], 3) == pytest.approx(wanted)
+    with pytest.raises(ParameterError, match="39 lists of labels for 40 texts"):
+        by_votes.score(texts[:40], labels[:39])
+    params = TextTagger("words", X1Classifier(embedding_dim=7), keep_texts=False).get_params()
+    assert (params["features"], params["keep_texts"], params["classifier__embedding_dim"]) == ("words", False, 7)
+    assert TextTagger().get_params(deep=False)["classifier"] is None

@@ -148,6 +148,7 @@ def compare(
         compare_report.show(report)
     if plot is not None:  # last: whatever a drawing may fail of, the results are told
         compare_report.draw(report, chosen, plot)
+    output.suggest(f"neartag train {source} MODEL --method NAME", "trains one of them", quiet=quiet or as_json)
     if any(outcome.bug for outcome in outcomes):
         raise typer.Exit(BUG_STATUS)
 
@@ -211,11 +212,11 @@ def load_parts(
     reading.warn_skipped()
     # What `load_points` asks of a model: no method is trained yet.
     sizes = SimpleNamespace(n_features=dataset.n_features, n_labels=dataset.n_labels)
-    X_test, Y_test = load_points(test, "test", StoredModel(sizes, dataset.label_names, None, encoder, {}), reading)
+    points = load_points(test, "test", StoredModel(sizes, dataset.label_names, None, encoder, {}), reading)
     reading.warn_skipped()
-    if X_test.shape[0] == 0:
+    if points.X.shape[0] == 0:
         raise DataError(f"{test} has no points to test on")
-    return Parts(dataset.X, dataset.Y, X_test, Y_test), encoder
+    return Parts(dataset.X, dataset.Y, points.X, points.Y), encoder
 
 
 def stored_bytes(model: Any) -> int:

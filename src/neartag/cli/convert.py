@@ -38,3 +38,4 @@ def convert(
     elif not quiet:
         counts = f"{dataset.n_points:,} points, {dataset.n_features:,} features, {dataset.n_labels:,} labels"
         output.show_pairs([(target, f"{counts}, {output.human_bytes(size)}")])
+    output.suggest(f"neartag train {target} MODEL", "learns from it", quiet=quiet or as_json)

@@ -9,7 +9,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -95,10 +95,20 @@ def _naming(data: str) -> Iterator[None]:
         raise DataError(f"{data}: {error}") from error
 
 
+class Points(NamedTuple):
+    """Labelled points with a model's features and labels; labels that the model does not know come after its own."""
+
+    X: csr_matrix  # (n, d)
+    Y: csr_matrix  # (n, at least the model's labels)
+    label_names: list[str] | None  # of Y's columns
+    ids: Sequence[str | None] | None = None
+    texts: Any = None  # if they were asked for
+
+
 def load_points(
-    data: str, part: str, stored: StoredModel, reading: Reading | None = None
-) -> tuple[csr_matrix, csr_matrix]:
-    """Return feature rows (n, d) and label rows; labels that the model does not know come after its own."""
+    data: str, part: str, stored: StoredModel, reading: Reading | None = None, *, keep_texts: bool = False
+) -> Points:
+    """Return the points of DATA, with the texts of documents if they are to be kept."""
     from neartag.data.dataset import Dataset
 
     points = read_data(data, part, reading)
@@ -110,12 +120,14 @@ def load_points(
             from neartag.vocabulary.mapping import map_documents
 
             points = map_documents(points, replace(stored.vocabulary, closed=False))
-        corpus = encode_corpus(points, _encoder_of(stored, data))
-        return corpus.X, _align_labels(corpus.Y, corpus.label_names or [], known or [])
+        corpus = encode_corpus(points, _encoder_of(stored, data), keep_texts=keep_texts)
+        aligned = _align_labels(corpus.Y, corpus.label_names or [], known or [])
+        return Points(corpus.X, *aligned, corpus.ids, corpus.texts)
     X = _fit_columns(points.X, stored.model.n_features, "features", data)
     if points.label_names is None or known is None or points.label_names == known:
-        return X, _fit_columns(points.Y, stored.model.n_labels, "labels", data)
-    return X, _align_labels(points.Y, points.label_names, known)
+        names = known or points.label_names
+        return Points(X, _fit_columns(points.Y, stored.model.n_labels, "labels", data), names, points.point_names)
+    return Points(X, *_align_labels(points.Y, points.label_names, known), points.point_names)
 
 
 def load_rows(
@@ -179,8 +191,8 @@ def _read_xmc_lines(content: bytes, stored: StoredModel) -> csr_matrix:
             raise DataError(text) from None
 
 
-def _align_labels(Y: csr_matrix, names: list[str], known: list[str]) -> csr_matrix:
-    """Return the label rows with the columns of the known names first, and those of other names after them."""
+def _align_labels(Y: csr_matrix, names: list[str], known: list[str]) -> tuple[csr_matrix, list[str]]:
+    """Return the label rows with columns of the known names first, those of other names after them; and all names."""
     import numpy as np
     from scipy.sparse import csr_matrix
 
@@ -193,7 +205,7 @@ def _align_labels(Y: csr_matrix, names: list[str], known: list[str]) -> csr_matr
     aligned = csr_matrix((Y.data, columns[Y.indices], Y.indptr), shape=(Y.shape[0], width))
     aligned.sum_duplicates()  # sorts too; two columns of one name become one
     aligned.data[:] = 1
-    return aligned
+    return aligned, [*known, *(name for name, column in column_of.items() if column >= len(known))]
 
 
 def _fit_columns(matrix: csr_matrix, wanted: int, what: str, data: str) -> csr_matrix:

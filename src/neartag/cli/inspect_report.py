@@ -10,42 +10,66 @@ from neartag.encoders.languages import LANGUAGES
 from neartag.methods import registry
 
 
-def show(model: str, report: dict[str, Any]) -> None:
-    """Print the report of `neartag.cli.inspect.describe` as tables."""
-    yes = {True: "yes", False: "no"}
+def show(model: str, report: dict[str, Any], *, whole: bool = False) -> None:
+    """Print the report of `neartag.cli.inspect.describe`; tables of parameters, clusters and files if it is whole."""
     method = registry.get(report["kind"])
+    of_texts = report["trained_on_texts"]
+    things = "documents" if of_texts else "points"
     output.show_pairs(
         [
-            ("model", f"{model}, {method.title}, written by neartag {report['neartag_version']}"),
-            (
-                "holds",
-                f"{report['points']:,} points, {report['features']:,} features, {report['labels']:,} labels",
-            ),
-            ("takes texts", yes[report["trained_on_texts"]]),
+            ("model", f"{model}, {method.title}{', refined' if report.get('refinement') else ''}"),
+            ("learned from", f"{report['points']:,} {things} with {report['labels']:,} labels"),
+            ("takes", f"texts; {report['features']:,} features" if of_texts else f"{report['features']:,} features"),
+            *_quality(report.get("calibration")),
+            ("written", f"{report['written']}, by neartag {report['neartag_version']}"),
+            ("size", output.human_bytes(report["bytes"])),
             *_features(report),
-            ("names", f"of labels: {yes[report['label_names']]}, of points: {yes[report['point_names']]}"),
         ]
     )
+    settings = report["parameters"]
+    if "drift" in report:
+        print()
+        _show_drift(report["drift"])
+    if settings.get("refine"):
+        print()
+        _show_refinement(report)
+    if report.get("calibration"):
+        print()
+        _show_calibration(report["calibration"])
+    if whole:
+        _show_all(report)
+
+
+def _quality(calibration: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return how good the model was on points held out of training, if there were any."""
+    if calibration is None:
+        return [("how good", "not known: neartag evaluate MODEL DATA tells it")]
+    best = calibration["best_f1"]
+    return [
+        (
+            "how good",
+            f"F1 {100 * best['f1']:.1f} (precision {100 * best['precision']:.1f}, recall {100 * best['recall']:.1f}), "
+            f"on {calibration['points']:,} held-out points, with --threshold f1",
+        )
+    ]
+
+
+def _show_all(report: dict[str, Any]) -> None:
+    """Print parameters, clusters and files."""
+    yes = {True: "yes", False: "no"}
+    print()
+    output.show_pairs([("names", f"of labels: {yes[report['label_names']]}, of points: {yes[report['point_names']]}")])
     print()
     settings = report["parameters"]
     rows = [
         [parameter.name, in_words(settings[parameter.name]), in_words(parameter.default), parameter.help]
-        for parameter in method.parameters
+        for parameter in registry.get(report["kind"]).parameters
         if parameter.name in settings
     ]
     output.show_table(["parameter", "value", "default", "meaning"], rows, words=(0, 1, 2, 3))
     if "learners" in report:
         print()
         _show_learners(report["learners"])
-    if settings.get("refine"):
-        print()
-        _show_refinement(report)
-    if "drift" in report:
-        print()
-        _show_drift(report["drift"])
-    if report.get("calibration"):
-        print()
-        _show_calibration(report["calibration"])
     print()
     rows = [[name, output.human_bytes(size)] for name, size in report["files"].items()]
     output.show_table(["file", "size"], [*rows, ["all", output.human_bytes(report["bytes"])]])

@@ -24,6 +24,7 @@ from neartag.cli.evaluate import evaluate
 from neartag.cli.inspect import inspect
 from neartag.cli.labels import labels
 from neartag.cli.methods import methods
+from neartag.cli.panels import PanelCommand
 from neartag.cli.predict import predict
 from neartag.cli.reproduce import reproduce
 from neartag.cli.review import review
@@ -105,7 +106,7 @@ for command in (
     reproduce,
     warm_up,
 ):
-    app.command(cls=getattr(command, "command_class", None))(command)  # options of its own, where it has any
+    app.command(cls=getattr(command, "command_class", PanelCommand))(command)  # options of its own, where it has any
 app.add_typer(datasets)
 
 

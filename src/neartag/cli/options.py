@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from neartag.cli.panels import METHOD, PanelCommand
 from neartag.comparators.shared.parameters import MAX_MEMORY
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.method import Method
@@ -54,13 +54,17 @@ def option(parameter: Parameter, *, hidden: bool = False, name: str = "") -> Any
     if parameter.kind is bool:
         both = f"{flag(name)}/{flag('no_' + name)}"
         about = f"{parameter.help}  [default: {'yes' if parameter.default else 'no'}]"
-        return Annotated[bool | None, typer.Option(both, help=about, show_default=False, hidden=hidden)]
+        return Annotated[
+            bool | None, typer.Option(both, help=about, show_default=False, hidden=hidden, rich_help_panel=METHOD)
+        ]
     words = [*parameter.choices, *(["none"] if parameter.optional else [])]
     if parameter.kind is not str:
         words.insert(0, _METAVARS[parameter.kind])
     about = f"{parameter.help}  [default: {in_words(parameter.default)}]"
     # Texts, not numbers, as far as typer knows: words such as "auto" stand beside numbers, and errors are ours.
-    made = typer.Option(flag(name), metavar="|".join(words), help=about, show_default=False, hidden=hidden)
+    made = typer.Option(
+        flag(name), metavar="|".join(words), help=about, show_default=False, hidden=hidden, rich_help_panel=METHOD
+    )
     return Annotated[str | None, made]
 
 
@@ -85,7 +89,7 @@ def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-class MethodCommand(TyperCommand):
+class MethodCommand(PanelCommand):
     """A command that takes the parameters of any method as options, also where another package brings the method."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -90,6 +90,8 @@ def predict(
                     line = _json_line(answer, names, found) if as_json else _text_line(answer, names, scores)
                     stream.write((line + "\n").encode("utf-8", "backslashreplace"))
                 progress.advance(batch.shape[0])
+    if target is not None:
+        output.suggest(f"neartag evaluate {model} DATA", "tells how good it is on labelled points", quiet=quiet)
 
 
 def _text_line(answer: list[tuple[int, float]], names: list[str] | None, scores: bool) -> str:

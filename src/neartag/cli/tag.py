@@ -57,7 +57,6 @@ Texts = Annotated[
 Fallback = Annotated[
     bool, typer.Option("--fallback", help="Give a text that nothing is known of the most frequent labels.")
 ]
-TABLE, LABELS = "Tables (with -o)", "Which labels"
 
 
 @with_reading
@@ -79,14 +78,13 @@ def tag(
     only: Only = None,
     without: Without = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace FILE if it is there already.", rich_help_panel=TABLE)
+        bool, typer.Option("--overwrite", help="With -o: replace FILE if it is there already.")
     ] = False,
     prefix: Annotated[
         str,
         typer.Option(
             metavar="WORD",
-            help="Stands before the names of the added columns: labels, scores, found.",
-            rich_help_panel=TABLE,
+            help="With -o: stands before the names of the added columns: labels, scores, found.",
         ),
     ] = "",
     jobs: Jobs = -1,

@@ -207,6 +207,10 @@ def train(
         },
         as_json,
     )
+    if fitted is not None and fitted.accepts == "text":
+        output.suggest(f'neartag tag {model} "a text"', "gives its labels", quiet=quiet or as_json)
+    else:
+        output.suggest(f"neartag evaluate {model} DATA", "tells how good it is", quiet=quiet or as_json)
 
 
 def choose_settings(preset: str | None, given: dict[str, str | None], method: str = DEFAULT_METHOD) -> dict[str, Any]:

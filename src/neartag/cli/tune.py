@@ -140,6 +140,9 @@ def tune(
         output.show_json(report)
     else:
         tune_report.show(tuned, report)
+    step = f"neartag train {data} MODEL --preset {out}" if out is not None else "--out FILE.json"
+    purpose = "trains with this choice" if out is not None else "keeps the choice, for neartag train --preset FILE.json"
+    output.suggest(step, purpose, quiet=quiet or as_json)
 
 
 def load_points(

@@ -65,6 +65,7 @@ def add(
     if n_unknown:
         report["without_a_known_word"] = n_unknown
     _report(as_json, {**report, **({"ids": added.ids} if as_json else {})})
+    output.suggest(f"neartag inspect {model}", "tells when to train again", quiet=quiet or as_json)
 
 
 def forget(
@@ -86,6 +87,7 @@ def forget(
     with progress.start(None, f"writing {model}"):
         count = live.forget(names)
     _report(as_json, {"forgotten": count, "points": len(live.tagger)})
+    output.suggest(f"neartag inspect {model}", "tells when to train again", quiet=quiet or as_json)
 
 
 def add_in_batches(

@@ -9,13 +9,14 @@ import lzma
 import os
 import secrets
 import stat
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from neartag.core.errors import DataError
+from neartag.core.errors import DataError, ParameterError
 
 COMPRESSIONS = (".gz", ".xz", ".bz2")
 _QUOTED_BYTES = 40  # of a file, in an error
@@ -97,6 +98,23 @@ def open_to_replace(path: Path | str) -> Iterator[IO[bytes]]:
         raise _write_error(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_writable(target: Path | str, option: str) -> None:
+    """Raise ParameterError, before any work is lost, where a file could not be written in the end.
+
+    `option` is what the person gave the target by.
+    """
+    path = Path(target)
+    if _is_special(path):
+        return
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ParameterError(f"{option} {target}: there is no folder for such a file")
+    try:
+        with tempfile.TemporaryFile(dir=path.absolute().parent):
+            pass
+    except OSError as error:
+        raise ParameterError(f"{option} {target}: cannot be written: {error.strerror}") from error
 
 
 def digest(handle: BinaryIO) -> str:

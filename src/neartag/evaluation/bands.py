@@ -104,10 +104,11 @@ def score_bands(
             table[f"nDCG@{k}"] = score("nDCG", k, parts[band])
             for family in ("PSP", "PSnDCG"):
                 table[f"{family}@{k}"] = score(family, k, parts[band], propensities)
-    return dict(zip(_band_names(edges), tables, strict=True))
+    return dict(zip(band_names(edges), tables, strict=True))
 
 
-def _band_names(edges: Sequence[int]) -> list[str]:
+def band_names(edges: Sequence[int]) -> list[str]:
+    """Return the names of the bands that end with these edges, such as 6-20, and of the one above them."""
     lows = [0, *(edge + 1 for edge in edges)]
     closed = [f"{low}-{high}" if low < high else f"{low}" for low, high in zip(lows, edges, strict=False)]
     return [*closed, f"{lows[-1]}+"]

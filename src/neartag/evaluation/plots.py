@@ -6,7 +6,6 @@ to the point. matplotlib is imported when something is drawn; `neartag[plot]` br
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from neartag.core.errors import ParameterError
 from neartag.core.extras import install_hint
+from neartag.data.files import check_writable, open_to_replace
 
 ENDINGS = (".svg", ".png")
 NAME_HEIGHT = 0.085  # as a share of the panel's
@@ -46,13 +46,7 @@ def check_target(target: str, option: str = "--plot") -> None:
     path = Path(target)
     if path.suffix.lower() not in ENDINGS:
         raise ParameterError(f"{option} {target}: a plot is an .svg or a .png file")
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ParameterError(f"{option} {target}: there is no folder for such a file")
-    try:
-        with tempfile.TemporaryFile(dir=path.absolute().parent):
-            pass
-    except OSError as error:
-        raise ParameterError(f"{option} {target}: cannot be written: {error.strerror}") from error
+    check_writable(target, option)
     try:
         import_module("matplotlib")
     except ImportError:
@@ -65,8 +59,6 @@ def draw(panels: Sequence[Panel], target: str | Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
-
-    from neartag.data.files import open_to_replace
 
     ending = Path(target).suffix.lower().removeprefix(".")
     canvas = FigureCanvasSVG if ending == "svg" else FigureCanvasAgg  # neither needs a screen

@@ -55,6 +55,33 @@ def margins_by_label(rows, weights, bias, d, labels, out, start, stop):
             point[indices[p]] = 0.0
 
 
+@kernel(types.void(CSR, CSR, VALUES, COUNT, types.Tuple((POINTER, POINTER)), FLOAT[:, ::1], COUNT, COUNT))
+def margins_of_many(rows, weights, bias, d, places, out, start, stop):
+    """The same for many rows, one label after another: its weights are laid out once for all rows that it may be of.
+
+    `places` are (pointer, cells): the label l is the candidate of the cells[pointer[l]:pointer[l + 1]] of `out`, which
+    are counted row by row. Works on the labels start…stop; other cells stay as they are.
+    """
+    indptr, indices, data = rows
+    w_indptr, w_indices, w_data = weights
+    pointer, cells = places
+    room = out.shape[1]
+    laid_out = np.zeros(d, np.float32)
+    for label in range(start, stop):
+        if pointer[label] == pointer[label + 1]:
+            continue
+        for p in range(w_indptr[label], w_indptr[label + 1]):
+            laid_out[np.uint32(w_indices[p])] = w_data[p]
+        for q in range(pointer[label], pointer[label + 1]):
+            i = cells[q] // room
+            total = np.float32(0.0)
+            for p in range(indptr[i], indptr[i + 1]):
+                total += laid_out[np.uint32(indices[p])] * data[p]
+            out[i, cells[q] - i * room] = bias[label] + total
+        for p in range(w_indptr[label], w_indptr[label + 1]):
+            laid_out[np.uint32(w_indices[p])] = 0.0
+
+
 @kernel(types.void(CSR, CSR, VALUES, LABELS, FLOAT[:, ::1], COUNT, COUNT))
 def margins_by_feature(rows, weights, bias, labels, out, start, stop):
     """The same from weights (d, L), a row a feature."""

@@ -70,6 +70,16 @@ def tag_texts(
     ]
 
 
+def measure_precision(answers: Sequence[Sequence[Tag]], labels: Sequence[Sequence[str]], k: int) -> float:
+    """Return P@k of answers: the mean, over texts, of how many of k labels are right."""
+    if len(answers) != len(labels):
+        raise ParameterError(f"there are {len(labels)} lists of labels for {len(answers)} texts: give one for each")
+    if not answers:
+        raise ParameterError("there is no text to score on")
+    right = sum(tag.label in wanted for tags, wanted in zip(answers, map(set, labels), strict=True) for tag in tags)
+    return right / (k * len(answers))
+
+
 def label_frequency(stored: StoredModel, model: Any = None) -> np.ndarray:
     """Return how many documents have each label (L,); 0 for those that the model may not answer with."""
     allowed = getattr(model, "allowed", None)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from neartag.data.documents.added_columns import Answer
-from neartag.data.documents.document import Document
 from neartag.data.documents.whole_rows import Chunk
 from neartag.linalg.validation import check_count
 from neartag.tagging.answering import find_min_score, label_frequency, possible_count
@@ -29,7 +29,11 @@ class Asked:
 
 
 def answer_chunks(tagger: TextTagger, chunks: Iterable[Chunk], asked: Asked) -> Iterator[tuple[Chunk, list[Answer]]]:
-    """Yield chunks of a table with the answer to each of its rows."""
+    """Yield chunks of a table with the answer to each of its rows.
+
+    While one chunk is answered, by kernels that need no interpreter, the next one is read and its rows of features are
+    made; no more than three chunks are in memory.
+    """
     stored, names = tagger.stored, tagger.labels
     check_count("k", asked.k)
     k = possible_count(stored, asked.k)
@@ -37,13 +41,20 @@ def answer_chunks(tagger: TextTagger, chunks: Iterable[Chunk], asked: Asked) -> 
     model = tagger.restrict(asked.include, asked.exclude)
     frequency = label_frequency(stored, model) if asked.fallback else None
 
-    def rank(documents: Sequence[Document]) -> Ranked:
-        X = encode_documents(stored.features, documents)  # (m, d)
+    def rank(X: Any) -> Ranked:
         ranked = rank_rows(model, X, k, asked.n_jobs, with_shares=False)
         return finish_ranking(ranked, tagger.calibration, min_score, frequency)
 
-    for chunk in chunks:
-        yield chunk, make_answers(rank(chunk.documents), names)
+    with ThreadPoolExecutor(1, "neartag-rank") as ranking:
+        waiting: tuple[Chunk, Future[Ranked]] | None = None
+        for chunk in chunks:
+            X = encode_documents(stored.features, chunk.documents)  # (m, d)
+            done = None if waiting is None else (waiting[0], waiting[1].result())
+            waiting = chunk, ranking.submit(rank, X)
+            if done is not None:
+                yield done[0], make_answers(done[1], names)
+        if waiting is not None:
+            yield waiting[0], make_answers(waiting[1].result(), names)
 
 
 def make_answers(ranked: Ranked, names: Sequence[str]) -> list[Answer]:

@@ -18,11 +18,12 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ModelError, ParameterError
 from neartag.evaluation.matches import match_labels
+from neartag.evaluation.reliability import measure_reliability
+from neartag.evaluation.thresholds import threshold_cuts
 from neartag.tagging.curves import KINDS, apply_curve, check_curve, fit_curve
 
 MIN_ANSWERS = 100  # below, no curve is fitted
 MIN_ISOTONIC_ANSWERS = 1000  # from here on "auto" fits an isotonic curve, which needs many
-N_BINS = 10
 PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # for which thresholds are kept
 EXTRA_NAME = "calibration"  # the name under which a model folder keeps it
 # The numbers that each part of a stored calibration has.
@@ -145,56 +146,18 @@ def calibrate(labels: np.ndarray, scores: np.ndarray, Y: csr_matrix, kind: str =
     for one in (0, 1):
         curve = fit_curve(kind, shares[half != one], right[half != one])
         honest[half == one] = apply_curve(kind, curve, shares[half == one])
-    bins = _reliability_bins(honest, right)
-    error = sum(each["answers"] * abs(each["probability"] - each["right"]) for each in bins) / len(shares)
-    cuts = _cuts(honest, right, int(Y.nnz))
+    reliability = measure_reliability(honest, right)
+    cuts = threshold_cuts(honest, right, int(Y.nnz))
     return Calibration(
         kind,
         *fit_curve(kind, shares, right),
         points=len(labels),
-        error=float(error),
-        brier=float(np.mean((honest - right) ** 2)),
-        bins=bins,
-        best_f1=max(cuts, key=lambda cut: cut["f1"]),
-        for_precision={f"{wish:g}": _best_cut(cuts, wish) for wish in PRECISIONS},
+        error=reliability["error"],
+        brier=reliability["brier"],
+        bins=reliability["bins"],
+        best_f1=cuts.best,
+        for_precision={f"{wish:g}": cuts.most_found(wish) for wish in PRECISIONS},
     )
-
-
-def _reliability_bins(probabilities: np.ndarray, right: np.ndarray) -> list[dict[str, float]]:
-    """Return how probable answers were said to be and how many were right, by tenths of probability."""
-    place = np.minimum((probabilities * N_BINS).astype(int), N_BINS - 1)
-    return [
-        {
-            "low": number / N_BINS,
-            "high": (number + 1) / N_BINS,
-            "answers": int(inside.sum()),
-            "probability": float(probabilities[inside].mean()),
-            "right": float(right[inside].mean()),
-        }
-        for number in range(N_BINS)
-        if (inside := place == number).any()
-    ]
-
-
-def _cuts(probabilities: np.ndarray, right: np.ndarray, relevant: int) -> list[dict[str, float]]:
-    """Return what precision and recall each threshold gives, over all answers together, from the highest down."""
-    order = np.argsort(-probabilities, kind="stable")
-    sorted_probabilities, hits = probabilities[order], np.cumsum(right[order])
-    last = np.flatnonzero(np.append(np.diff(sorted_probabilities) < 0, True))  # of equal ones all or none are given
-    precision, recall = hits[last] / (last + 1), hits[last] / max(1, relevant)
-    f1 = np.divide(2 * precision * recall, precision + recall, out=np.zeros(len(last)), where=precision + recall > 0)
-    # In the middle of the gap below the last answer given: a new answer there is as likely to be on either side.
-    lowest = sorted_probabilities[last]
-    middle = (lowest[:-1] + lowest[1:]) / 2
-    thresholds = np.append(np.where(middle > lowest[1:], middle, lowest[:-1]), lowest[-1])  # rounding may leave no gap
-    values = zip(thresholds, precision, recall, f1, strict=True)
-    return [dict(zip(_CUT_FIELDS, map(float, each), strict=True)) for each in values]
-
-
-def _best_cut(cuts: list[dict[str, float]], wish: float) -> dict[str, float] | None:
-    """Return the threshold that finds most with at least this precision."""
-    enough = [cut for cut in cuts if cut["precision"] >= wish]
-    return max(enough, key=lambda cut: cut["recall"]) if enough else None
 
 
 def _check_numbers(part: Any, names: tuple[str, ...]) -> None:

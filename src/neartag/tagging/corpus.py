@@ -44,12 +44,15 @@ def build_corpus(documents: Iterable[Document], encoder: Encoder, *, keep_texts:
     return Corpus(X, Y, names, collector.unique_ids(), collector.texts())
 
 
-def encode_corpus(documents: Iterable[Document], encoder: Encoder) -> Corpus:
-    """Return documents to predict for, or to evaluate on, as a corpus without ids and texts; the encoder is fitted."""
-    collector = DocumentCollector(keep_texts=False)
+def encode_corpus(documents: Iterable[Document], encoder: Encoder, *, keep_texts: bool = False) -> Corpus:
+    """Return documents to predict for, or to evaluate on, as a corpus; the encoder is fitted.
+
+    Two documents may have the same id here.
+    """
+    collector = DocumentCollector(keep_texts)
     X = encoder.transform(read_items(encoder, collector.collect(documents)))
     Y, names = collector.label_rows()
-    return Corpus(X, Y, names, None)
+    return Corpus(X, Y, names, collector.numbered_ids(), collector.texts())
 
 
 def collect_texts(documents: Iterable[Document]) -> tuple[DocumentCollector, Texts]:
@@ -103,9 +106,13 @@ class DocumentCollector:
         Y.sort_indices()
         return Y, names or [""]
 
+    def numbered_ids(self) -> list[str]:
+        """Return each document's id, its number where it has none."""
+        return [str(number) if name is None else name for number, name in enumerate(self.ids)]
+
     def unique_ids(self) -> list[str]:
         """Return each document's id, its number where it has none; DataError where two have the same."""
-        ids = [str(number) if name is None else name for number, name in enumerate(self.ids)]
+        ids = self.numbered_ids()
         if len(set(ids)) < len(ids):
             seen: dict[str, int] = {}
             for number, name in enumerate(ids):

@@ -108,6 +108,16 @@ def reasons(
     return given
 
 
+def nearest_voters(stored: StoredModel, text: Any, X: Any, count: int, words: int) -> list[Voter]:
+    """Return the documents with most votes on a text, whose feature row is X, whatever their labels.
+
+    The model may also have been trained on rows of features; labels and documents without names have numbers then.
+    """
+    ((_, share_of),) = _answers(stored.model, stored.model.retrieve(X), 1)
+    known = TextWords(stored, text, X, words)
+    return [_voter(stored, point, share, known) for point, share in list(share_of.items())[:count]]
+
+
 def _answers(model: Any, retrieved: Retrieved, k: int, *, fallback: bool = True) -> list[tuple[Best, dict[int, float]]]:
     """Return for each row its k best labels, and every voter's row number with its share, the strongest first."""
     labels, scores = model.rank(retrieved, k, fallback=fallback)
@@ -131,7 +141,7 @@ def _proposed_labels(model: Any, retrieved: Retrieved) -> set[int]:
 
 
 def _voter(stored: StoredModel, point: int, share: float, known: TextWords) -> Voter:
-    names = stored.label_names or []
+    names = stored.label_names
     name = str(point) if stored.point_names is None else stored.point_names[point]
-    labels = [names[label] for label in labels_of(stored.model, point)]
+    labels = [str(label) if names is None else names[label] for label in labels_of(stored.model, point)]
     return Voter(name, share, labels, known.shared_words(point), None if stored.texts is None else stored.texts[point])

@@ -14,7 +14,7 @@ from neartag.storage import store
 from neartag.storage.bundle import StoredModel
 from neartag.storage.segments import Segment
 from neartag.tagging import calibration as calibrations
-from neartag.tagging.answering import Tag, Tags, explain_text, tag_texts
+from neartag.tagging.answering import Tag, Tags, explain_text, measure_precision, tag_texts
 from neartag.tagging.calibration import Calibration
 from neartag.tagging.explain import Reason, is_refined
 from neartag.tagging.label_changes import close_labels, merge_labels, rename_label
@@ -269,6 +269,18 @@ class TextTagger:
     def restrict(self, include: Sequence[str] | None, exclude: Sequence[str] | None) -> Any:
         """Return the model that answers with these labels only, as `predict` takes them; the whole one for None."""
         return self._restricted.get(self.stored, include, exclude)
+
+    def score(self, texts: Sequence[Any], labels: Sequence[Sequence[str]], k: int = 1) -> float:
+        """Return P@k on labelled texts, from 0 to 1: how many of the k best labels are right, on average."""
+        return measure_precision(self.predict(texts, k), labels, k)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return what the tagger was made with, by name; with `deep`, the classifier's parameters too."""
+        own = (self._features, self._classifier, self._refine, self._calibration_kind, self._keep_texts)
+        names = ("features", "classifier", "refine", "calibration", "keep_texts", "vocabulary")
+        params = dict(zip(names, (*own, self._vocabulary), strict=True))
+        nested = self._classifier.get_params() if deep and self._classifier is not None else {}
+        return params | {f"classifier__{name}": value for name, value in nested.items()}
 
     def explain(
         self, text: Any, k: int = 5, voters: int = 5, words: int = 10, *, fallback: bool = False

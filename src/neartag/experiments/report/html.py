@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from html import escape
 
+from neartag.core.html_page import inline, make_page
 from neartag.experiments.report import draw, wording
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Table, Text
 
 # From so many columns on, a table is shown as cards on a narrow screen, and in landscape in print.
 WIDE_TABLE_COLUMNS = 5
-_CODE = re.compile(r"`([^`]+)`")
 STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -57,18 +56,7 @@ nav ul { columns: 2; padding-left: 1.2rem; }
 
 def page(title: str, parts: Sequence[tuple[str, str, str]]) -> str:
     """Return the whole page; each part is an id, a heading ("" for none) and its content as HTML."""
-    entries = "".join(f'<li><a href="#{key}">{escape(heading)}</a></li>' for key, heading, _ in parts if heading)
-    body = [f"<h1>{escape(title)}</h1>"]
-    for number, (key, heading, content) in enumerate(parts):
-        head = f"<h2>{escape(heading)}</h2>" if heading else ""
-        body.append(f'<section id="{key}">{head}{content}</section>')
-        if number == 0:
-            body.append(f"<nav><ul>{entries}</ul></nav>")
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n<body>{''.join(body)}</body></html>\n"
-    )
+    return make_page(title, parts, STYLE)
 
 
 def render(blocks: Sequence[Block]) -> str:
@@ -131,8 +119,3 @@ def _render_cell(entry: Entry, name: str, best: bool, best_printed: bool, head: 
 
 def _mark_best(text: str, best: bool) -> str:
     return f'<span class="best">{text}</span>' if best else text
-
-
-def inline(text: str) -> str:
-    """Return a text as HTML; what stands between backticks is code."""
-    return _CODE.sub(r"<code>\1</code>", escape(text))
