@@ -20,6 +20,7 @@ from neartag.core.threads import (
     available_cores,
     resolve_jobs,
     run_blocks,
+    run_both,
     run_pieces,
     run_ranges,
     single_threaded_blas,
@@ -293,3 +294,27 @@ def test_only_the_cores_that_this_process_may_use_count():
         assert available_cores() == resolve_jobs(-1) == 1
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("side_by_side", [False, True])
+def test_two_tasks_return_what_each_returns(side_by_side):
+    rows = np.zeros((2, 4000), np.int64)
+
+    def fill(row):
+        run_pieces(lambda start, stop: rows[row].__setitem__(slice(start, stop), row + 1), 4000, 2)
+        return row
+
+    assert run_both(lambda: fill(0), lambda: fill(1), side_by_side) == (0, 1)
+    assert rows.tolist() == [[1] * 4000, [2] * 4000]
+
+
+@pytest.mark.parametrize("side_by_side", [False, True])
+@pytest.mark.parametrize("failing", [0, 1])
+def test_the_error_of_either_task_is_raised(failing, side_by_side):
+    def fail():
+        raise ValueError("no")
+
+    tasks = [lambda: None, lambda: None]
+    tasks[failing] = fail
+    with pytest.raises(ValueError, match="no"):
+        run_both(*tasks, side_by_side)

@@ -33,6 +33,7 @@ from neartag.data import debian, formats, synthetic
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.linalg.rows import as_rows, normalise
 from neartag.metrics import evaluate, precision_at
+from neartag.rerank import preparation
 from neartag.rerank import training as module
 from neartag.rerank.fusion import Fusion
 from neartag.x1 import training
@@ -100,7 +101,7 @@ def test_it_refines_and_says_with_what(options):
     assert model.reranker is not None
     settings = model.parameters
     assert settings["refine_candidates"] == OPTIONS[options].get("refine_candidates", 20) == model.reranker.size
-    assert settings["refine_cost"] in (OPTIONS[options].get("refine_cost"), *module.COSTS)
+    assert settings["refine_cost"] in (OPTIONS[options].get("refine_cost"), *preparation.COSTS)
     assert model.reranker.rankers.known.tolist() == (model.frequency > 0).tolist()
     assert all(not isinstance(value, str) or value != "auto" for value in settings.values())
     assert json.loads(json.dumps(model.to_state()[0])) == model.to_state()[0], "settings are JSON types"
@@ -192,8 +193,8 @@ def test_the_cost_is_that_which_fits_the_held_out_points_best(monkeypatch):
 
     monkeypatch.setattr(Fusion, "fit", spy)
     model = small_model().fit(problem().X, problem().Y).model_
-    losses = [loss for count, loss in tried if count == 6][: len(module.COSTS)]
-    assert model.parameters["refine_cost"] == module.COSTS[int(np.argmin(losses))]
+    losses = [loss for count, loss in tried if count == 6][: len(preparation.COSTS)]
+    assert model.parameters["refine_cost"] == preparation.COSTS[int(np.argmin(losses))]
 
 
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.5, 0.9])

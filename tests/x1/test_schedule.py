@@ -12,6 +12,7 @@ from joblib import parallel_config
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.data import synthetic
+from neartag.rerank import preparation
 from neartag.rerank import training as rerank
 from neartag.x1 import schedule, training
 from neartag.x1.classifier import X1Classifier
@@ -168,18 +169,26 @@ def test_too_little_memory_is_told_with_what_to_allow(settings, advice, monkeypa
     [((4000, 1000, 200, 10, 2), 50_000), ((3000, 2000, 150, 120, 2), 50_000), ((4000, 1000, 200, 10, 9), 1000)],
 )
 def test_a_reranker_asks_for_no_more_than_is_said(shape, max_points_to_refit, monkeypatch):
-    monkeypatch.setattr(rerank, "MAX_POINTS_TO_REFIT_RANKERS", max_points_to_refit)
-    real, seen = rerank.fit_reranker, []
+    monkeypatch.setattr(preparation, "MAX_POINTS_TO_REFIT_RANKERS", max_points_to_refit)
+    prepare, fit, seen = training.prepare_rankers, rerank.fit_reranker, []
 
-    def measure(X, Y, held, options, *others):
+    def measure_preparation(*arguments):
         tracemalloc.start()
-        fitted = real(X, Y, held, options, *others)
+        prepared = prepare(*arguments)
+        seen.append(tracemalloc.get_traced_memory())
+        tracemalloc.stop()
+        return prepared
+
+    def measure(X, Y, held, prepared, options, *others, **keywords):
+        tracemalloc.start()
+        fitted = fit(X, Y, held, prepared, options, *others, **keywords)
         seen.append((tracemalloc.get_traced_memory()[1], rerank.bytes_needed(X, Y, options)))
         tracemalloc.stop()
         return fitted
 
+    monkeypatch.setattr(training, "prepare_rankers", measure_preparation)
     monkeypatch.setattr(rerank, "fit_reranker", measure)
     data = synthetic.make(*shape)
-    X1Classifier(n_jobs=2).fit(data.X, data.Y)
-    ((asked, said),) = seen
-    assert said / 3 < asked <= said
+    X1Classifier(n_jobs=2, max_memory="100GB").fit(data.X, data.Y)  # with a limit, one step after the other
+    (kept, at_first), (later, said) = seen
+    assert said / 3 < max(at_first, kept + later) <= said

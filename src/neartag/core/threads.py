@@ -8,6 +8,7 @@ on few cores made training ten times slower. `single_threaded_blas` sees to that
     run_pieces(work_on, …)  the same ranges whatever the number of threads; where cuts could change the rounding
     run_blocks(work_on, …)  the same, each range in blocks of rows that stay in the processor's cache
     sum_blocks(summand, …)  the sum over such blocks, always added in the same order
+    run_both(first, second) two tasks that know nothing of each other
 
 The result of each is the same to the last bit for every number of threads.
 """
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -181,6 +183,23 @@ def sum_blocks(
 
     run_pieces(piece, count, threads, work=work)
     return sum((sums[start] for start in sorted(sums)[1:]), sums[min(sums)])
+
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+
+
+def run_both(first: Callable[[], First], second: Callable[[], Second], side_by_side: bool) -> tuple[First, Second]:
+    """Return what two functions return that know nothing of each other, each of which may use threads itself.
+
+    Side by side, one goes on while the other does what only one thread can. The second one's thread is not of our pool:
+    whoever waits there for a piece of work would keep its thread from doing it.
+    """
+    if not side_by_side:
+        return first(), second()
+    with ThreadPoolExecutor(max_workers=1) as own:
+        pending = own.submit(second)
+        return first(), pending.result()
 
 
 def _bounds(count: int, pieces: int, work: np.ndarray | None) -> list[int]:

@@ -216,3 +216,16 @@ def best_candidates(labels, scores, frequency, out_labels, out_scores, start, st
                 filled = place_label(labels[i, c], scores[i, c], frequency, filled, out_labels[i], out_scores[i])
         for slot in range(filled, out_labels.shape[1]):
             out_labels[i, slot], out_scores[i, slot] = -1, 0.0
+
+
+@kernel(types.void(read(ID, 2), CSR, types.boolean[:, ::1], COUNT, COUNT))
+def mark_correct(labels, truth, out, start, stop):
+    """Which candidates are among the labels that their row has; these are few, and gone through."""
+    indptr, indices, _ = truth
+    for i in range(start, stop):
+        for c in range(labels.shape[1]):
+            out[i, c] = False
+            for p in range(indptr[i], indptr[i + 1]):
+                if indices[p] == labels[i, c]:
+                    out[i, c] = True
+                    break

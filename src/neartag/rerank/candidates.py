@@ -62,10 +62,9 @@ class Candidates:
 
     def are_correct(self, Y: csr_matrix) -> np.ndarray:
         """Return which candidates are among their points' labels Y (m, L), row after row."""
-        rows = np.repeat(np.arange(len(self.labels)), self.mask.sum(axis=1))
-        keys = rows * Y.shape[1] + self.labels[self.mask]
-        truth = csr.row_numbers(Y) * Y.shape[1] + Y.indices
-        return np.isin(keys, truth)
+        correct = np.empty(self.labels.shape, bool)
+        candidate_kernels.mark_correct(self.labels, csr_arrays(Y), correct, 0, len(self.labels))
+        return correct[self.mask]
 
     def negatives(self, correct: np.ndarray, n_labels: int) -> csr_matrix:
         """Return where a candidate is wrong (m, L), given which ones are correct, row after row."""

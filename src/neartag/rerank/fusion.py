@@ -136,7 +136,7 @@ def _newton(
 ) -> tuple[np.ndarray, float]:
     """Return the weights where the loss is least, the constant kept as it is, and that loss.
 
-    From near the end all steps have the first one's Hessian, most of the work of one, unless that leads nowhere.
+    From near the end all steps have the first one's Hessian, most of the work of one, until that leads too far.
     """
     loss, gradient, hessian = evaluate(weights, True)
     renew = not is_near
@@ -156,7 +156,7 @@ def _newton(
             weights, loss, gradient = tried, *sums[:2]
             hessian = sums[2] if renew else hessian
         if not renew and length < 1.0:
-            renew, hessian = True, evaluate(weights, True)[2]
+            hessian = evaluate(weights, True)[2]
         elif fallen <= min_loss_fall * loss:
             break
     return weights, loss

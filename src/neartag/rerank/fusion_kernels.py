@@ -144,12 +144,15 @@ def normal_equations(features, correct, knots, weights, gradient, hessian, start
         chance = 1 / (1 + np.exp(-total))
         slope = chance - 1.0 if correct[i] else chance
         curve = chance * (1 - chance)
+        filled = 0  # most shares are zero: the others move to the front
         for t in range(terms):
-            if shares[t] == 0.0:
-                continue
-            gradient[places[t]] += slope * shares[t]
-            if hessian.shape[0] == 0:
-                continue
+            if shares[t] != 0.0:
+                gradient[places[t]] += slope * shares[t]
+                places[filled], shares[filled] = places[t], shares[t]
+                filled += 1
+        if hessian.shape[0] == 0:
+            continue
+        for t in range(filled):
             scaled = curve * shares[t]
             for u in range(t + 1):  # terms are in rising order
                 hessian[places[t], places[u]] += scaled * shares[u]

@@ -1,31 +1,24 @@
-"""How a reranker is trained: candidates and hard negatives, the rankers' cost, the rankers, and the fusion."""
+"""How a reranker is trained, once rankers are prepared and votes known: the cost, the rankers, and the fusion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core.threads import run_both
 from neartag.linalg.rows import Rows, csr_arrays
-from neartag.rerank.candidates import Candidates, candidates_per_source, generate
+from neartag.rerank.candidates import Candidates, generate
 from neartag.rerank.fusion import Fusion, fixed_subsample
-from neartag.rerank.hard_negatives import BLOCK_ROWS, CachedNeighbours, NeighbourSearch, find_hard_negatives
-from neartag.rerank.label_centroids import LabelCentroids
-from neartag.rerank.rankers import Rankers, fit_rankers
+from neartag.rerank.hard_negatives import BLOCK_ROWS
+from neartag.rerank.preparation import Preparation, RankerData, RerankOptions
+from neartag.rerank.rankers import Rankers
 from neartag.rerank.reranker import Reranker
 from neartag.search.weights import Voters
 
-# Costs of the rankers' errors that are tried. The first is used where none can be measured.
-COSTS = (0.5, 1.0)
-# The costs are tried on one of so many labels: with one of eight the choice changed on a held-out fifth of BibTeX.
-LABELS_PER_TRIED = 4
-# Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
-MAX_POINTS_TO_REFIT_RANKERS = 50_000
-# Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
-MIN_RECALL = 0.97
 # Steps that `fit_reranker` reports.
 N_REPORTED_STEPS = 4
 # Candidates that a fusion is fitted to at most.
@@ -48,21 +41,6 @@ class HeldOutVotes:
     feature_voters: Voters
     # As `feature_voters`, but found among neighbours by embedding, which is quicker; None: not tried.
     nearby_voters: Voters | None = None
-
-
-@dataclass(frozen=True)
-class RerankOptions:
-    """What a user may decide. None: it is chosen here."""
-
-    size: int | None = None  # candidates from each of the three sources
-    cost: float | None = None  # of the rankers' errors
-    min_weight: float = 0.0  # smaller weights of rankers are dropped
-    seed: int = 0
-    min_recall: float = MIN_RECALL  # of the right candidates, for `nearby_voters` to be taken
-
-    def candidates_for(self, Y: csr_matrix) -> int:
-        """Return how many candidates each source brings, for labels like these."""
-        return candidates_per_source(Y) if self.size is None else int(min(self.size, Y.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -119,87 +97,77 @@ def fit_reranker(
     X: Rows,
     Y: csr_matrix,
     held: HeldOutVotes,
+    prepared: Preparation,
     options: RerankOptions,
     threads: int,
     report: Callable[[int], None] = lambda steps: None,
     is_worth_it: Callable[[np.ndarray, np.ndarray], bool] | None = None,
+    *,
+    side_by_side: bool = False,
 ) -> FittedReranker | None:
     """Return what reranks the votes on unit rows X (n, d) with labels Y (n, L), and what was chosen for it.
 
     The rankers are trained without the held-out points. The fusion is fitted to these, and the cost is chosen by how
-    well it fits. On a small data set the rankers are then trained again on all points. `report` is called after each
-    step. `is_worth_it` is asked, before that, with the answers for the held-out points: candidates and probabilities
-    (m, room). Where it says no there is no reranker.
+    well it fits. On a small data set the rankers are then trained again on all points; `side_by_side` both at once,
+    which takes more memory. `report` is called after each step. `is_worth_it` is asked, before that, with the answers
+    for the held-out points: candidates and probabilities (m, room). Where it says no there is no reranker.
     """
-    size = options.candidates_for(Y)
-    # Held-out points may not be used yet, not even as neighbours of the others: their labels would be wrong candidates
-    # just there, and the rankers would learn to refuse these labels to the very points that they are tried on.
-    kept = np.ones(X.shape[0], bool)
-    kept[held.points] = False
-    neighbours = _cache_neighbours(X, options.seed, threads)
-    of_others = None if neighbours is None else neighbours.keep(kept)
-    others = _prepare(X[kept], Y[kept], of_others, size, options.seed, threads)
-    trial, is_nearby = _make_trial(X, Y, held, others, size, options, threads)
+    trial, is_nearby = _make_trial(X, Y, held, prepared, options, threads)
     report(1)
-    cost, ranked = _fit_trial_rankers(COSTS, others, trial, options, threads)
+    cost, tried = _choose_cost(prepared, trial, threads)
     report(1)
-    features, correct, fitted = trial.fusion_features(ranked, threads), trial.correct, trial.fitted
-    fusion = Fusion.fit(features[fitted], correct[fitted], threads)
-    report(1)
-    labels = trial.candidates.labels
-    held_out = HeldOutCandidates(labels, features, correct, fitted)
-    if is_worth_it is not None and not is_worth_it(*held_out.answers(fusion, threads)):
+
+    def decide() -> _Decision | None:
+        decision = _Decision.fit(trial, _rankers_of_others(prepared, cost, tried, options, threads), threads)
+        report(1)
+        if is_worth_it is None or is_worth_it(*decision.held_out.answers(decision.fusion, threads)):
+            return decision
         return None
-    vote_fusion = _fit_vote_fusion(features, correct, fitted, threads)
-    right = features[correct]
-    default_similarity, default_behind = (
-        float(right[:, each].mean()) if len(right) else 0.0 for each in (SIMILARITY_COLUMN, BEHIND_COLUMN)
-    )
-    if neighbours is None:
-        final = others
+
+    def refit() -> tuple[RankerData, Rankers]:
+        assert prepared.neighbours is not None
+        final = RankerData.from_rows(X, Y, prepared.neighbours, prepared.size, threads)
+        return final, final.fit_rankers(cost, options.min_weight, threads)
+
+    is_refitted = prepared.neighbours is not None
+    if is_refitted and is_worth_it is None:
+        decision, (final, ranked) = run_both(decide, refit, side_by_side)
     else:
-        del others  # first, to make room
-        final = _prepare(X, Y, neighbours, size, options.seed, threads)
-        ranked = final.fit_rankers(cost, options.min_weight, threads)
+        decision, final = decide(), prepared.others
+        if decision is None:
+            return None
+        final, ranked = refit() if is_refitted else (final, decision.ranked)
+    assert decision is not None
     report(1)
-    ranked = ranked.choose_layout(trial.rows, labels)
-    reranker = Reranker(size, final.centroids, ranked, fusion, vote_fusion, default_similarity, default_behind)
-    return FittedReranker(reranker, size, float(cost), is_nearby, held_out)
+    ranked = ranked.choose_layout(trial.rows, trial.candidates.labels)
+    fusions = decision.fusion, decision.vote_fusion
+    defaults = decision.default_similarity, decision.default_behind
+    reranker = Reranker(prepared.size, final.centroids, ranked, *fusions, *defaults)
+    return FittedReranker(reranker, prepared.size, float(cost), is_nearby, decision.held_out)
 
 
-def _cache_neighbours(X: Rows, seed: int, threads: int) -> CachedNeighbours | None:
-    """Return the neighbours by features of all points, where these are so few that they are needed twice."""
-    if X.shape[0] > MAX_POINTS_TO_REFIT_RANKERS:
-        return None
-    return NeighbourSearch.from_rows(X, seed).cache(threads)
+@dataclass(frozen=True)
+class _Decision:
+    """What held-out points say of rankers that have not seen them."""
 
+    ranked: Rankers
+    fusion: Fusion
+    vote_fusion: Fusion  # of the votes alone
+    default_similarity: float  # of right candidates, on average
+    default_behind: float
+    held_out: HeldOutCandidates
 
-@dataclass
-class _RankerData:
-    """What rankers are trained on."""
-
-    X: Rows  # unit rows (n, d)
-    Y: csr_matrix  # (n, L)
-    centroids: LabelCentroids
-    hard_negatives: csr_matrix  # (n, L)
-
-    def fit_rankers(self, cost: float, min_weight: float, threads: int) -> Rankers:
-        return fit_rankers(self.X, self.Y, self.hard_negatives, cost, min_weight, threads)
-
-    def for_labels(self, chosen: np.ndarray) -> _RankerData:
-        """Return the same with the labels that are chosen (L,); the others have no point."""
-        kept = sparse.diags(chosen.astype(np.float32)).tocsr()
-        Y, negatives = (csr_matrix(each @ kept) for each in (self.Y, self.hard_negatives))  # stored zeros go
-        return replace(self, Y=Y, hard_negatives=negatives)
-
-
-def _prepare(
-    X: Rows, Y: csr_matrix, neighbours: CachedNeighbours | None, size: int, seed: int, threads: int
-) -> _RankerData:
-    """Return centroids and hard negatives of these points; `neighbours` where they are known."""
-    centroids = LabelCentroids.from_rows(X, Y, threads)
-    search = NeighbourSearch.from_rows(X, seed) if neighbours is None else neighbours
-    return _RankerData(X, Y, centroids, find_hard_negatives(X, Y, centroids, size, search, threads))
+    @classmethod
+    def fit(cls, trial: _Trial, ranked: Rankers, threads: int) -> _Decision:
+        features, correct, fitted = trial.fusion_features(ranked, threads), trial.correct, trial.fitted
+        fusion = Fusion.fit(features[fitted], correct[fitted], threads)
+        vote_fusion = _fit_vote_fusion(features, correct, fitted, threads)
+        right = features[correct]
+        similarity, behind = (
+            float(right[:, each].mean()) if len(right) else 0.0 for each in (SIMILARITY_COLUMN, BEHIND_COLUMN)
+        )
+        held_out = HeldOutCandidates(trial.candidates.labels, features, correct, fitted)
+        return cls(ranked, fusion, vote_fusion, similarity, behind, held_out)
 
 
 @dataclass
@@ -220,17 +188,17 @@ class _Trial:
 
 
 def _make_trial(
-    X: Rows, Y: csr_matrix, held: HeldOutVotes, others: _RankerData, size: int, options: RerankOptions, threads: int
+    X: Rows, Y: csr_matrix, held: HeldOutVotes, prepared: Preparation, options: RerankOptions, threads: int
 ) -> tuple[_Trial, bool]:
     """Return the trial, and whether its voters by features were found among neighbours by embedding.
 
     These are taken where they bring nearly as many right candidates.
     """
-    rows, truth, labels = X[held.points], Y[held.points], csr_arrays(Y)
+    rows, truth, labels, others = X[held.points], Y[held.points], csr_arrays(Y), prepared.others
     frequency = np.bincount(others.Y.indices, minlength=others.Y.shape[1])
 
     def trial_with(feature_voters: Voters) -> _Trial:
-        arguments = rows, labels, held.embedding_voters, feature_voters, others.centroids, size, threads
+        arguments = rows, labels, held.embedding_voters, feature_voters, others.centroids, prepared.size, threads
         candidates = generate(*arguments).sort_by_label()
         fitted = _choose_for_fusion(candidates, MAX_FUSION_CANDIDATES, options.seed)
         return _Trial(rows, candidates, candidates.are_correct(truth), fitted, frequency)
@@ -243,29 +211,30 @@ def _make_trial(
     return trial, False
 
 
-def _fit_trial_rankers(
-    costs: tuple[float, ...], data: _RankerData, trial: _Trial, options: RerankOptions, threads: int
-) -> tuple[float, Rankers]:
-    """Return the rankers of the points not held out, and their cost.
+def _choose_cost(prepared: Preparation, trial: _Trial, threads: int) -> tuple[float, Rankers | None]:
+    """Return the cost whose rankers, trained for a part of the labels, serve a fusion of their candidates best.
 
-    It is the cost whose rankers, trained for a part of the labels, serve a fusion of their candidates best.
+    And these rankers; None where nothing could be told.
     """
-    if options.cost is not None:
-        return options.cost, data.fit_rankers(options.cost, options.min_weight, threads)
-    tried = np.zeros(data.Y.shape[1], bool)
-    tried[np.flatnonzero(trial.frequency)[::LABELS_PER_TRIED]] = True
-    asked = trial.fitted & tried[trial.candidates.labels[trial.candidates.mask]]
+    asked = trial.fitted & prepared.tried[trial.candidates.labels[trial.candidates.mask]]
     if not trial.correct[asked].any():
-        return costs[0], data.fit_rankers(costs[0], options.min_weight, threads)
-    some, rankers = data.for_labels(tried), []
+        return prepared.costs[0], None
     losses, fusion = [], None
-    for cost in costs:
-        rankers.append(some.fit_rankers(cost, options.min_weight, threads))
-        fusion = Fusion.fit(trial.fusion_features(rankers[-1], threads)[asked], trial.correct[asked], threads, fusion)
+    for ranked in prepared.rankers:
+        fusion = Fusion.fit(trial.fusion_features(ranked, threads)[asked], trial.correct[asked], threads, fusion)
         losses.append(fusion.loss)
     best = int(np.argmin(losses))
-    others = data.for_labels(~tried).fit_rankers(costs[best], options.min_weight, threads)
-    return costs[best], others.with_labels(rankers[best], tried)
+    return prepared.costs[best], prepared.rankers[best]
+
+
+def _rankers_of_others(
+    prepared: Preparation, cost: float, tried: Rankers | None, options: RerankOptions, threads: int
+) -> Rankers:
+    """Return the rankers of the points not held out; those of the labels tried are known."""
+    if tried is None:
+        return prepared.others.fit_rankers(cost, options.min_weight, threads)
+    rest = prepared.others.for_labels(~prepared.tried).fit_rankers(cost, options.min_weight, threads)
+    return rest.with_labels(tried, prepared.tried)
 
 
 def _fit_vote_fusion(features: np.ndarray, correct: np.ndarray, fitted: np.ndarray, threads: int) -> Fusion:

@@ -28,6 +28,8 @@ from neartag.tagging.review_evidence import SHOWN, NearDocument, ReviewedCorpus,
 # Labels of each document whose probabilities tell how unsure the model is.
 ASKED_LABELS = 10
 SUGGESTED = 5
+# What is left to learn of a document where the model is sure: it may be wrong, and without calibration it often is.
+LEAST_VARIANCE, LEAST_TO_LEARN = 0.01, 0.05
 # Of more documents a part is looked at, always the same: their likeness to each other takes time and room.
 MAX_DOCUMENTS = 50_000
 # What a document's reasons say in words.
@@ -64,7 +66,8 @@ def review_texts(
     rows, known = encode_together(corpus, items, X)
     graph = similarity_graph(rows, threads)
     covered = nearest_known(rows, known, 1, threads)[1][:, 0]
-    chosen, values = choose_greedily(graph, covered, np.ones(len(items)), uncertainty(probabilities), n)
+    to_learn = np.maximum(1 - probabilities[:, 0], LEAST_TO_LEARN)  # of a document, where one like it is labelled
+    chosen, values = choose_greedily(graph, covered, to_learn, uncertainty(probabilities), n)
     near = nearest_known(rows[chosen], known, min(SHOWN, known.shape[0]), threads)
     names = stored.label_names or []
     listed = []
@@ -80,12 +83,11 @@ def review_texts(
 
 
 def uncertainty(probabilities: np.ndarray) -> np.ndarray:
-    """Return how unsure the model is of each document (m,): the variance of how many of these labels are right.
+    """Return how unsure the model is of each document (m,): the standard deviation of how many of its labels are right.
 
-    It is the sum of p(1 − p) over the best labels' probabilities (m, k). A little is added: where nothing is known of a
-    document, no label has a probability at all.
+    The variance is the sum of p(1 − p) over the best labels' probabilities (m, k).
     """
-    return (probabilities * (1 - probabilities)).sum(axis=1) + 0.05
+    return np.sqrt((probabilities * (1 - probabilities)).sum(axis=1) + LEAST_VARIANCE)
 
 
 def say_why(probability: float, covered: float, alike: int) -> str:

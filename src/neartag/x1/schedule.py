@@ -33,6 +33,11 @@ class Machine:
     jobs: int
     memory: int | None = None
 
+    @property
+    def side_by_side(self) -> bool:
+        """Whether two large steps may run at once: there are cores for both, and no limit of memory to keep."""
+        return self.jobs > 1 and self.memory is None
+
     def room(self) -> int | None:
         """Return the bytes left for clusters at work; None: no limit."""
         return None if self.memory is None else self.memory - memory.in_use()

@@ -15,10 +15,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.progress import Progress
+from neartag.core.threads import run_both
 from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
 from neartag.rerank import training as rerank
 from neartag.rerank.candidates import best_candidates
+from neartag.rerank.preparation import Preparation, RerankOptions, prepare_rankers
 from neartag.search.cells import NPROBE, NPROBE_TO_DECIDE
 from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
@@ -75,12 +77,15 @@ def fit_model(
     held_out = hold_out(rows.shape[0], settings, return_held_out)
     run = TrainingRun(rows, Y, held_out, partitions, machine, progress)
     refit = is_refitted(run, settings)
-    if settings.svp.neighbours == "auto":
-        settings, model = select_graph(run, settings)
-    else:
+
+    def fit_votes() -> tuple[X1Settings, X1Model]:
+        if settings.svp.neighbours == "auto":
+            return select_graph(run, settings)
         learners = fit_learners(run, settings, run.held_out, "trying on held-out points" if refit else "training")
-        model = select_vote(run, settings, learners)
-    model, answered = add_reranker(run, settings, model, return_held_out, may_do_without=facts.dense)
+        return settings, select_vote(run, settings, learners)
+
+    (settings, model), prepared = run_both(fit_votes, lambda: prepare_reranker(run, settings), machine.side_by_side)
+    model, answered = add_reranker(run, settings, model, prepared, return_held_out, may_do_without=facts.dense)
     if settings.rerank.enabled and model.reranker is None:
         return fit_model(rows, Y, _votes_alone(asked), machine, progress, return_held_out)
     return refit_or_join(run, model, refit), answered
@@ -157,18 +162,32 @@ def select_vote(run: TrainingRun, settings: X1Settings, learners: list[Learner])
     return replace(model, settings=chosen, index=index if float(chosen.vote.feature_share) > 0 else None)
 
 
+def prepare_reranker(run: TrainingRun, settings: X1Settings) -> Preparation | None:
+    """Return what a reranker needs beside the votes, where one is asked for."""
+    if not settings.rerank.enabled:
+        return None
+    options = _rerank_options(settings.rerank, settings.random_state)
+    return prepare_rankers(run.rows, run.Y, run.held_out, options, run.machine.jobs)
+
+
 def add_reranker(
-    run: TrainingRun, settings: X1Settings, model: X1Model, return_held_out: bool, *, may_do_without: bool
+    run: TrainingRun,
+    settings: X1Settings,
+    model: X1Model,
+    prepared: Preparation | None,
+    return_held_out: bool,
+    *,
+    may_do_without: bool,
 ) -> tuple[X1Model, HeldOut | None]:
-    """Step 3: return the model with a reranker, where one is asked for, and if wanted the held-out points' answers.
+    """Step 3: return the model with a reranker, where one is prepared, and if wanted the held-out points' answers.
 
     Without a reranker, if it `may_do_without` one and the votes alone are better on the held-out points.
     """
     rows, held, jobs = run.rows, run.held_out, run.machine.jobs
-    if not len(held) or not (settings.rerank.enabled or return_held_out):
+    if not len(held) or not (prepared or return_held_out):
         return model, None
     retrieved = retrieve_held_out(model, rows, held, jobs)
-    if not settings.rerank.enabled:
+    if prepared is None:
         return model, answer_held_out(model, held, retrieved, HELD_OUT_ANSWERS)
     nearby_voters = None
     if settings.vote.feature_search == "auto" and _is_slow(model, rows[held]):
@@ -186,7 +205,8 @@ def add_reranker(
                 best, _ = best_candidates(labels, scores, model.frequency, HELD_OUT_ANSWERS, jobs)
                 return mean_precision(best, run.Y[held]) >= by_votes
 
-        fitted = rerank.fit_reranker(rows, run.Y, votes, options, jobs, run.progress.advance, is_worth_it)
+        arguments = rows, run.Y, votes, prepared, options, jobs, run.progress.advance, is_worth_it
+        fitted = rerank.fit_reranker(*arguments, side_by_side=run.machine.side_by_side)
     if fitted is None:
         return model, None
     chosen = model.settings.replace(refine_candidates=fitted.size, refine_cost=fitted.cost)
@@ -237,8 +257,8 @@ def _votes_alone(asked: X1Settings) -> X1Settings:
     return asked.replace(refine=False, **{name: value for name, value in quick.items() if asked.value(name) == "auto"})
 
 
-def _rerank_options(settings: RerankSettings, seed: int | None) -> rerank.RerankOptions:
-    return rerank.RerankOptions(
+def _rerank_options(settings: RerankSettings, seed: int | None) -> RerankOptions:
+    return RerankOptions(
         size=None if settings.candidates == "auto" else int(settings.candidates),
         cost=None if settings.cost == "auto" else float(settings.cost),
         min_weight=settings.min_weight,
