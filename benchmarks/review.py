@@ -1,10 +1,11 @@
 """What `neartag review` is worth: labels saved by choosing what to label, and damaged labels found.
 
-    python benchmarks/review.py [choosing] [damage] [--data cooking debian] [--seeds 5] [--held-out] [--write]
+    python benchmarks/review.py [choosing] [damage] [--data cooking debian] [--seeds 5] [--features words] [--write]
 
 choosing: from a model of 200 labelled documents, 500 more are labelled, 100 at a time. After each hundred a model is
-trained anew on all labelled so far and chooses the next hundred from the rest of the training part. P@5 is measured on
-the test part. Beside it stands the same with documents drawn at random, up to 1,000.
+trained anew on all labelled so far, and chooses the next hundred from the rest of the training part. P@5 is measured on
+the test part. Beside it stands the same with documents drawn at random, up to 1,000. --features auto lets each model
+choose its features, which it does anew for every model.
 damage: of all labels of the training part one in twenty is damaged, half of these removed and half replaced by another
 one, drawn by how frequent labels are. A model is trained on the result, and `review_labels` lists what it doubts. The
 first 5% of the list are its first entries, 5% as many as there are labels. A removed label is found if it stands there
@@ -66,10 +67,10 @@ def split(name: str, seed: int = 12345) -> tuple[Labelled, Labelled]:
     return tuple(([texts[i] for i in rows], [labels[i] for i in rows]) for rows in map(np.flatnonzero, (~held, held)))
 
 
-def fit(texts: list[str], labels: list[list[str]]) -> TextTagger:
+def fit(texts: list[str], labels: list[list[str]], features: str = "auto") -> TextTagger:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few documents there is much to warn of
-        return TextTagger(classifier=X1Classifier(n_jobs=1)).fit(texts, labels)
+        return TextTagger(features, X1Classifier(n_jobs=1)).fit(texts, labels)
 
 
 def precision(tagger: TextTagger, test: Labelled, k: int = 5) -> float:
@@ -78,13 +79,13 @@ def precision(tagger: TextTagger, test: Labelled, k: int = 5) -> float:
     return 100 * float(np.mean(right)) / k
 
 
-def label_more(train: Labelled, test: Labelled, seed: int, choose: bool) -> list[float]:
+def label_more(train: Labelled, test: Labelled, seed: int, choose: bool, features: str) -> list[float]:
     """Return P@5 with START labelled documents, and after each STEP more."""
     rng = np.random.default_rng(seed)
     known = rng.choice(len(train[0]), START, replace=False).tolist()
     curve = []
     while True:
-        tagger = fit([train[0][row] for row in known], [train[1][row] for row in known])
+        tagger = fit([train[0][row] for row in known], [train[1][row] for row in known], features)
         curve.append(precision(tagger, test))
         if len(known) >= START + (CHOSEN if choose else DRAWN):
             return curve
@@ -96,12 +97,12 @@ def label_more(train: Labelled, test: Labelled, seed: int, choose: bool) -> list
             known += rng.choice(rest, STEP, replace=False).tolist()
 
 
-def choosing(name: str, seeds: range, held_out: bool) -> dict:
+def choosing(name: str, seeds: range, held_out: bool, features: str) -> dict:
     train, test = split(name) if held_out else (read(name, "train"), read(name, "test"))
     chosen, drawn = [], []
     for seed in seeds:
-        chosen.append(label_more(train, test, seed, True))
-        drawn.append(label_more(train, test, seed, False))
+        chosen.append(label_more(train, test, seed, True, features))
+        drawn.append(label_more(train, test, seed, False, features))
         print(name, seed, np.round(chosen[-1], 2), np.round(drawn[-1], 2), flush=True)
     gains = np.array([mine[-1] - other[CHOSEN // STEP] for mine, other in zip(chosen, drawn, strict=True)])
     half = student.ppf(0.975, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.nan
@@ -199,6 +200,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", nargs="+", default=list(DATA))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--features", default="words")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--write", action="store_true")
@@ -207,7 +209,8 @@ def main(arguments: list[str] | None = None) -> None:
     results = pages.kept("review")
     for name in given.data:
         if "choosing" in given.parts:
-            results.setdefault("choosing", {})[name] = choosing(name, seeds, given.held_out)
+            key = f"{name}, {'features as chosen' if given.features == 'auto' else given.features}"
+            results.setdefault("choosing", {})[key] = choosing(name, seeds, given.held_out, given.features)
         if "damage" in given.parts:
             results.setdefault("damage", {})[name] = find_damage(name, seeds, given.folds)
     print(table(results))

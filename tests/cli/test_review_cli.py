@@ -60,6 +60,7 @@ def test_doubtful_labels_of_the_model_and_of_a_file(model, tmp_path):
     told = invoke("review", model, path, "--labels", "-n", "1", "-o", target)
     assert told.exit_code == 0
     assert "1 doubtful labels" in told.stderr
+    assert "next: neartag add" in told.stderr
     (row,) = csv.DictReader(target.read_text().splitlines())
     assert (row["id"], row["text"]) == ("x", "bread and flour")
     assert (row["label"], row["kind"]) in {("cycling", "wrong"), ("baking", "missing"), ("cooking", "missing")}

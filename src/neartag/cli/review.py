@@ -32,7 +32,7 @@ def review(
     model: Model,
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="Documents. Left out with --labels, the model's own are reviewed."),
+        typer.Argument(metavar="DATA", help="Documents. Left out with --labels, the model's own are reviewed."),
     ] = None,
     n: Annotated[int, typer.Option("-n", help="At most so many.")] = 50,
     labels: Annotated[
@@ -88,6 +88,14 @@ def review(
     if target is not None:
         what = "doubtful labels" if labels else "documents to label"
         output.message(f"{target}: {len(rows)} {what}, the first first", quiet=quiet)
+    _suggest_next(model, labels, quiet=quiet or as_json)
+
+
+def _suggest_next(model: str, labels: bool, *, quiet: bool) -> None:
+    if labels:
+        output.suggest(f"neartag add {model} CORRECTED --replace", "takes in documents that you corrected", quiet=quiet)
+    else:
+        output.suggest(f"neartag add {model} LABELLED", "takes in what you labelled; then review again", quiet=quiet)
 
 
 def _read_documents(data: str, reading: Reading, labelled: bool, quiet: bool, progress: Any) -> list[Document]:
