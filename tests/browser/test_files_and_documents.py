@@ -127,7 +127,7 @@ def test_a_queue_of_texts_is_labelled_one_after_another(own_server, new_page, ta
 
 
 def test_a_doubtful_label_is_corrected(own_server, new_page):
-    doubts = own_server.ask("doubts?n=2")["doubts"]
+    doubts = own_server.ask("doubts", {"n": 2})["doubts"]
     page = new_page(f"{own_server.url}#/review")
     page.fill("#review-n", "2")
     page.click("#review-doubts")
@@ -149,8 +149,7 @@ def test_a_doubtful_label_is_corrected(own_server, new_page):
     assert own_server.ask("health")["points"] == 3000
 
 
-def test_documents_are_browsed_searched_corrected_and_deleted(own_server, new_page, noted):
-    noted.expected = (LOADING,)  # a label that there is not
+def test_documents_are_browsed_searched_corrected_and_deleted(own_server, new_page):
     page = new_page(own_server.url)
     page.get_by_role("link", name="Documents").click()
     expect(page.locator("#documents-count")).to_have_text("1 to 20 of 3,000 documents")
@@ -163,7 +162,9 @@ def test_documents_are_browsed_searched_corrected_and_deleted(own_server, new_pa
     page.fill("#documents-label", "game::board:chess")
     expect(page.locator("#documents-list .voter")).not_to_have_count(found["total"])
     page.fill("#documents-label", "no such label")
-    expect(page.locator("#documents-told")).to_contain_text("has no label")
+    expect(page.locator("#documents-told")).to_contain_text("No label is named exactly so")
+    page.fill("#documents-label", "game::bo")
+    expect(page.locator("#documents-labels option").first).to_have_attribute("value", "game::board")
     page.fill("#documents-label", "")
     expect(page.locator("#documents-list .voter")).to_have_count(found["total"])
     first = found["documents"][0]

@@ -155,9 +155,9 @@ def test_a_review_of_texts_and_of_a_file(client):
 
 
 def test_doubts_about_the_models_own_labels(client):
-    answer = client.get("/doubts?n=4").json()
+    answer = client.post("/doubts", {"n": 4}).json()
     schemas.Doubts.model_validate(answer)
     assert 0 < len(answer["doubts"]) <= 4
     for each in answer["doubts"]:
         assert (each["label"] in each["document"]["labels"]) == (each["kind"] == "wrong")
-    assert error_of(client.get("/doubts?n=0"), 422)
+    assert error_of(client.post("/doubts", {"n": 0}), 422)

@@ -89,6 +89,7 @@ def _add_routes(app: FastAPI, endpoints: Endpoints, files: FileEndpoints) -> Non
         ("/add", endpoints.add, schemas.AddRequest, schemas.Added, (401, 403, 409)),
         ("/forget", endpoints.forget, schemas.ForgetRequest, schemas.Forgotten, (401, 403, 404, 409)),
         ("/review", files.review, schemas.ReviewRequest, schemas.Review, (409,)),
+        ("/doubts", files.doubts, schemas.DoubtsRequest, schemas.Doubts, (409,)),
     ):
         extra = openapi.describe_body(request, needs_token=401 in statuses)
         responses = describe_statuses(*statuses)
@@ -108,12 +109,10 @@ def _add_routes(app: FastAPI, endpoints: Endpoints, files: FileEndpoints) -> Non
         openapi_extra=openapi.describe_file(),
     )(files.review_file)
     errors = openapi.keep_statuses(describe_statuses(), 421, 422, 500, 503)
-    conflict = openapi.keep_statuses(describe_statuses(409), 409)
     few = openapi.keep_statuses(errors, 421, 500)
     plain = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus's text format"}
     app.get("/labels", response_model=schemas.KnownLabels, responses=errors)(endpoints.labels)
     app.get("/documents", response_model=schemas.Documents, responses=errors)(endpoints.documents)
-    app.get("/doubts", response_model=schemas.Doubts, responses={**errors, **conflict})(files.doubts)
     app.get("/health", response_model=schemas.Health, responses=few)(endpoints.health)
     app.get("/metrics", response_class=PlainTextResponse, responses={200: plain, **few})(endpoints.metrics)
     page = {f"/{FOLDER}/{name}": name for name in endpoints.files}

@@ -95,10 +95,11 @@ class FileEndpoints:
 
         return await run_in(self._thread, work)
 
-    async def doubts(self, n: Reviewed = 20) -> Response:
+    async def doubts(self, request: Request) -> Response:
         """Return labels of the model's own documents that are probably wrong or missing."""
+        asked = await read_body(request, schemas.DoubtsRequest)
         tagger = self._model.tagger
-        return await run_in(self._thread, lambda: json_response(find_doubts(tagger, n)))
+        return await run_in(self._thread, lambda: json_response(find_doubts(tagger, asked.n)))
 
     async def _upload(self, request: Request, name: str, text_field: str, delimiter: str, encoding: str) -> Upload:
         seconds = SLOW_FACTOR * self._settings.max_seconds

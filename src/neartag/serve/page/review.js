@@ -55,7 +55,7 @@ async function findTexts() {
 
 async function findDoubts() {
   const n = Number(at("review-form").elements.n.value);
-  const { doubts } = await ask(`doubts?n=${n}`, undefined, { newest: "review", patience: PATIENCE });
+  const { doubts } = await ask("doubts", { n }, { newest: "review", patience: PATIENCE });
   return doubts.map(({ document, label, kind, score, reason, evidence }) => ({ document, label, kind, score, why: reason, evidence }));
 }
 

@@ -36,7 +36,7 @@ from neartag.serve.schemas.documents import (
     NewDocument,
 )
 from neartag.serve.schemas.maps import Cluster, Map, MapPoint, MapRequest, Place
-from neartag.serve.schemas.reviews import Doubt, Doubts, NearDocument, Review, ReviewRequest, ToLabel
+from neartag.serve.schemas.reviews import Doubt, Doubts, DoubtsRequest, NearDocument, Review, ReviewRequest, ToLabel
 from neartag.serve.schemas.service import Error, Health
 from neartag.serve.schemas.tagging import (
     Explained,
@@ -67,6 +67,7 @@ __all__ = [
     "Documents",
     "Doubt",
     "Doubts",
+    "DoubtsRequest",
     "Error",
     "ExplainRequest",
     "Explained",

@@ -50,6 +50,14 @@ class Review(BaseModel):
     documents: list[ToLabel]
 
 
+class DoubtsRequest(RequestBody):
+    """How many doubtful labels are asked for."""
+
+    model_config = example({"n": 3})
+
+    n: int = Field(20, ge=1, le=MAX_REVIEWED, description="At most so many.")
+
+
 class Doubt(BaseModel):
     """A label that is probably wrong, or probably missing."""
 
