@@ -201,7 +201,7 @@ def lines_of(pattern: str) -> dict[Path, int]:
 def measure_files(report: Report) -> None:
     lines = lines_of("*.py")
     report.counts["lines of Python in src"] = sum(lines.values())
-    report.counts["lines of page.html"] = sum(lines_of("page.html").values())
+    report.counts["lines of the page"] = sum(lines_of("serve/page/*").values())
     report.counts["modules"] = len(lines)
     report.note("modules directly in src/neartag", [path.stem for path in lines if len(path.parts) == 1])
     report.note(f"files over {LONG} lines", [f"{path} {length}" for path, length in lines.items() if length > LONG])

@@ -85,6 +85,7 @@ class Client:
 
     def close(self):
         self.app.state.endpoints.close()
+        self.app.state.files.close()
         self.loop.close()
 
 

@@ -128,6 +128,18 @@ def test_what_excel_cannot_hold_is_told(model, tmp_path):
         assert not (tmp_path / "out.xlsx").exists()
 
 
+def test_what_a_format_cannot_hold_is_told_before_anything_is_replaced(model, tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl")
+    source = write_csv(tmp_path / "docs.csv", header=("nr", "text", "nr"))
+    monkeypatch.setattr("neartag.data.documents.excel_writer.MAX_ROWS", 10)
+    assert "holds 10 rows at most: write CSV" in fail("tag", model, source, "-o", tmp_path / "out.xlsx", "-q")
+    told = fail("tag", model, source, "-o", tmp_path / "out.jsonl", "-q")
+    assert "cannot have two columns of one name, 'nr'" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["docs.csv"]
+    succeed("tag", model, source, "-o", tmp_path / "out.csv")
+    assert read_csv(tmp_path / "out.csv")[0][:3] == ["nr", "text", "nr"]
+
+
 def test_parquet_keeps_its_types(model, tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
@@ -303,6 +315,6 @@ def test_commands_end_with_what_to_do_next(model, tmp_path):
     train = ("train", tmp_path / "docs.jsonl", tmp_path / "m", "--no-refine", "--features", "words", "--n-jobs", "1")
     assert invoke(*train).stderr.splitlines()[-1] == f'next: neartag tag {tmp_path / "m"} "a text"  gives its labels'
     assert "next:" not in invoke(*train, "--overwrite", "-q").stderr
-    assert "next: neartag inspect" in invoke("evaluate", model, tmp_path / "docs.jsonl").stderr
+    assert "next: neartag evaluate" in invoke("evaluate", model, tmp_path / "docs.jsonl").stderr
     assert "next:" not in invoke("evaluate", model, tmp_path / "docs.jsonl", "--json").stderr
     assert "next: neartag explain" in invoke("tag", model, "bread").stderr

@@ -90,6 +90,17 @@ def test_a_workbook(client, tmp_path):
     assert back.max_row == 4
 
 
+def test_a_workbook_that_names_one_long_text_often(folder, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["text", "note"], *[["chess", "x" * 30_000]] * 10]:
+        book.active.append(row)
+    book.save(tmp_path / "docs.xlsx")
+    client = Client(folder, Settings(max_upload=10_000))
+    assert "100,000 characters" in error_of(send(client, (tmp_path / "docs.xlsx").read_bytes(), "docs.xlsx"), 413)
+    client.close()
+
+
 def test_a_threshold_and_columns(client):
     content = as_csv([["title", "body"], ["chess", "a chess playing program"]])
     answer = send(client, content, text_field="title + body", threshold="0.5", prefix="new_")
@@ -155,9 +166,9 @@ def test_a_review_of_texts_and_of_a_file(client):
 
 
 def test_doubts_about_the_models_own_labels(client):
-    answer = client.get("/doubts?n=4").json()
+    answer = client.post("/doubts", {"n": 4}).json()
     schemas.Doubts.model_validate(answer)
     assert 0 < len(answer["doubts"]) <= 4
     for each in answer["doubts"]:
         assert (each["label"] in each["document"]["labels"]) == (each["kind"] == "wrong")
-    assert error_of(client.get("/doubts?n=0"), 422)
+    assert error_of(client.post("/doubts", {"n": 0}), 422)

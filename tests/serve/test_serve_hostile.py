@@ -13,7 +13,7 @@ pytest.importorskip("fastapi")
 from serve_helpers import BEARER, Client, train
 
 JSON = {"Content-Type": "application/json", **BEARER}
-PATHS = ("/tag", "/explain", "/map", "/add", "/forget")
+PATHS = ("/tag", "/explain", "/map", "/add", "/forget", "/review", "/doubts")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,22 @@ LEAVES = st.one_of(
 )
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3))
 FIELDS = st.sampled_from(
-    ["text", "texts", "k", "threshold", "voters", "documents", "ids", "replace", "labels", "id", "points"]
+    [
+        "text",
+        "texts",
+        "k",
+        "threshold",
+        "voters",
+        "documents",
+        "ids",
+        "replace",
+        "labels",
+        "id",
+        "points",
+        "include",
+        "exclude",
+        "n",
+    ]
 )
 
 
@@ -71,6 +86,36 @@ def test_labels_by_anything(client, prefix, limit):
     prefix = prefix.encode("utf-8", "replace").decode()
     status = sane(client.get("/labels", params={"prefix": prefix, "limit": limit}))
     assert status == (200 if 1 <= limit <= 1000 else 422)
+
+
+@settings(max_examples=50)
+@given(query=st.text(max_size=20), label=st.text(max_size=20), offset=st.integers(-5, 700))
+def test_documents_by_anything(client, query, label, offset):
+    asked = {"query": query, "label": label, "offset": offset}
+    status = sane(
+        client.get("/documents", params={name: str(each).encode("utf-8", "replace") for name, each in asked.items()})
+    )
+    assert status == 422 or offset >= 0
+
+
+CELLS = st.text(alphabet="a,;\t\"'\n\r\\=\x00é😀{}[]:", max_size=60)
+ENDINGS = st.sampled_from(["csv", "tsv", "jsonl", "ndjson", "xlsx", "parquet", "csv.gz", "", "txt", "CSV"])
+OPTIONS = st.dictionaries(
+    st.sampled_from(["text_field", "delimiter", "encoding", "prefix", "threshold"]), st.text(max_size=6)
+)
+
+
+@settings(max_examples=100)
+@given(
+    content=st.binary(max_size=100) | CELLS.map(lambda cells: f"text\n{cells}".encode()), ending=ENDINGS, more=OPTIONS
+)
+def test_files_of_any_kind(client, content, ending, more):
+    headers = {"Content-Type": "application/octet-stream"}
+    for path, asked in (("/tag-file", more), ("/review-file", {})):
+        query = {"name": f"docs.{ending}", **{name: each.encode("utf-8", "replace") for name, each in asked.items()}}
+        answer = client.post(path, content=content, headers=headers, params=query)
+        assert answer.status_code in (200, 413, 422), answer.text
+        assert "/tmp" not in answer.text
 
 
 @pytest.mark.parametrize("depth", [100, 10_000, 400_000])

@@ -15,6 +15,7 @@ from neartag.core.version import __version__
 from neartag.serve import openapi, schemas
 from neartag.serve.endpoints import Endpoints
 from neartag.serve.errors import HANDLERS, describe_statuses
+from neartag.serve.file_endpoints import FileEndpoints
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.limits import LimitsMiddleware
 from neartag.serve.metrics import Metrics
@@ -54,14 +55,15 @@ def create_app(folder: str | os.PathLike[str], settings: Settings | None = None)
     settings = Settings() if settings is None else settings
     metrics = Metrics()
     model = FollowedModel(folder, metrics)
-    endpoints = Endpoints(model, settings, metrics)
+    endpoints, files = Endpoints(model, settings, metrics), FileEndpoints(model, settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         model.warm_up()
         model.start()
         yield
-        await asyncio.get_running_loop().run_in_executor(None, endpoints.close)
+        for each in (endpoints, files):
+            await asyncio.get_running_loop().run_in_executor(None, each.close)
 
     app = Application(
         title="neartag",
@@ -72,21 +74,22 @@ def create_app(folder: str | os.PathLike[str], settings: Settings | None = None)
         exception_handlers=HANDLERS,
         lifespan=lifespan,
     )
-    app.state.model, app.state.endpoints = model, endpoints
-    _add_routes(app, endpoints)
+    app.state.model, app.state.endpoints, app.state.files = model, endpoints, files
+    _add_routes(app, endpoints, files)
     paths = frozenset(getattr(route, "path", "") for route in app.routes)
     app.add_middleware(LimitsMiddleware, settings=settings, metrics=metrics, paths=paths)
     return app
 
 
-def _add_routes(app: FastAPI, endpoints: Endpoints) -> None:
+def _add_routes(app: FastAPI, endpoints: Endpoints, files: FileEndpoints) -> None:
     for path, handler, request, answer, statuses in (
         ("/tag", endpoints.tag, schemas.TagRequest, schemas.Tagged | schemas.TaggedTexts, ()),
         ("/explain", endpoints.explain, schemas.ExplainRequest, schemas.Explained, (409,)),
         ("/map", endpoints.map, schemas.MapRequest, schemas.Map, (409,)),
         ("/add", endpoints.add, schemas.AddRequest, schemas.Added, (401, 403, 409)),
         ("/forget", endpoints.forget, schemas.ForgetRequest, schemas.Forgotten, (401, 403, 404, 409)),
-        ("/review", endpoints.review, schemas.ReviewRequest, schemas.Review, (409,)),
+        ("/review", files.review, schemas.ReviewRequest, schemas.Review, (409,)),
+        ("/doubts", files.doubts, schemas.DoubtsRequest, schemas.Doubts, (409,)),
     ):
         extra = openapi.describe_body(request, needs_token=401 in statuses)
         responses = describe_statuses(*statuses)
@@ -98,24 +101,22 @@ def _add_routes(app: FastAPI, endpoints: Endpoints) -> None:
         response_class=Response,
         responses={**tagged, **describe_statuses()},
         openapi_extra=openapi.describe_file(),
-    )(endpoints.tag_file)
+    )(files.tag_file)
     app.post(
         "/review-file",
         response_model=schemas.Review,
         responses=describe_statuses(409),
         openapi_extra=openapi.describe_file(),
-    )(endpoints.review_file)
+    )(files.review_file)
     errors = openapi.keep_statuses(describe_statuses(), 421, 422, 500, 503)
-    conflict = openapi.keep_statuses(describe_statuses(409), 409)
     few = openapi.keep_statuses(errors, 421, 500)
     plain = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus's text format"}
     app.get("/labels", response_model=schemas.KnownLabels, responses=errors)(endpoints.labels)
     app.get("/documents", response_model=schemas.Documents, responses=errors)(endpoints.documents)
-    app.get("/doubts", response_model=schemas.Doubts, responses={**errors, **conflict})(endpoints.doubts)
     app.get("/health", response_model=schemas.Health, responses=few)(endpoints.health)
     app.get("/metrics", response_class=PlainTextResponse, responses={200: plain, **few})(endpoints.metrics)
-    files = {f"/{FOLDER}/{name}": name for name in endpoints.files}
-    for path, name in {**files, "/": INDEX, "/docs": DOCS, "/favicon.ico": ICON}.items():
+    page = {f"/{FOLDER}/{name}": name for name in endpoints.files}
+    for path, name in {**page, "/": INDEX, "/docs": DOCS, "/favicon.ico": ICON}.items():
         _add_file(app, endpoints, path, name)
 
 

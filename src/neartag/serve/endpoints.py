@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import re
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Query, Request
 from fastapi.responses import Response
 
 from neartag.core.errors import DataError, ModelError
 from neartag.core.version import __version__
-from neartag.data.documents import Document, Fields
+from neartag.data.documents import Document
 from neartag.serve import page_files, schemas
 from neartag.serve.batch import Batcher
+from neartag.serve.checks import check_count, check_texts, read_body, run_in
 from neartag.serve.documents import browse
 from neartag.serve.errors import Refusal, json_response
 from neartag.serve.explanations import explain_text
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.labels import LabelSearch
-from neartag.serve.limits import RETRY_AFTER, SLOW_FACTOR
+from neartag.serve.limits import RETRY_AFTER
 from neartag.serve.map import ClusterMaps
 from neartag.serve.metrics import CONTENT_TYPE, Metrics
-from neartag.serve.reviews import find_doubts, review_documents
 from neartag.serve.settings import TOKEN_VARIABLE, Settings
-from neartag.serve.uploads import Limits, Upload, read_texts, tag_file
 from neartag.storage.bundle import can_update
-from neartag.tagging.answering import find_min_score
-from neartag.tagging.batches import Asked
 from neartag.tagging.live import Added
 from neartag.tagging.tagger import Tag, Tags, TextTagger
 from neartag.vocabulary.concepts import Vocabulary
@@ -44,19 +38,6 @@ MAX_PREFIX_CHARACTERS = 500
 MAX_DOCUMENTS = 100  # listed at once
 MAX_OFFSET = 2**31
 
-NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f]*$"
-
-FileName = Annotated[
-    str, Query(min_length=1, max_length=200, pattern=NO_CONTROLS, description="The file's name; its ending tells how.")
-]
-TextField = Annotated[
-    str, Query(max_length=500, pattern=NO_CONTROLS, description="The column of the text; several: title+body.")
-]
-Delimiter = Annotated[str, Query(max_length=10, description="What separates cells; found unless given.")]
-Encoding = Annotated[str, Query(max_length=40, description="Such as cp1252; found unless given.")]
-Reviewed = Annotated[int, Query(ge=1, le=schemas.MAX_REVIEWED, description="At most so many.")]
-Body = TypeVar("Body", bound=schemas.RequestBody)
-
 
 class Endpoints:
     """What each path does."""
@@ -67,114 +48,52 @@ class Endpoints:
         self._batcher = Batcher(model.predict, metrics.count_batch)
         self._readers = ThreadPoolExecutor(READER_THREADS, "neartag-read")
         self._writer = ThreadPoolExecutor(1, "neartag-write")
-        self._slow = ThreadPoolExecutor(1, "neartag-files")  # for files and reviews, one after another
         self._labels, self._maps = LabelSearch(), ClusterMaps()
         self.files = page_files.load_files()
 
     def close(self) -> None:
         """End all threads, once they have finished their work."""
         self._batcher.close()
-        for executor in (self._readers, self._writer, self._slow):
+        for executor in (self._readers, self._writer):
             executor.shutdown()
         self._model.close()
 
     async def tag(self, request: Request) -> Response:
         """Return the labels of a text, or of several, the best first."""
-        asked = await _read(request, schemas.TagRequest)
+        asked = await read_body(request, schemas.TagRequest)
         single = "text" in asked.model_fields_set
         texts = [asked.text] if single else asked.texts
-        self._check_texts(texts)
+        check_texts(self._settings, texts)
         min_score = _min_score(self._model.tagger, asked.threshold)
         if asked.include is not None or asked.exclude:
             predict = partial(self._model.tagger.predict, include=asked.include, exclude=asked.exclude)
-            tags = await self._run(self._readers, partial(predict, fallback=True, n_jobs=1), texts, asked.k)
+            tags = await run_in(self._readers, partial(predict, fallback=True, n_jobs=1), texts, asked.k)
         else:
             tags = await self._batcher.ask(texts, asked.k) if texts else []
         if len(texts) <= MAX_TEXTS_WRITTEN_AT_ONCE:
             return _tag_response(tags, min_score, single, asked.fallback, self._model.tagger.vocabulary)
         arguments = tags, min_score, single, asked.fallback, self._model.tagger.vocabulary
-        return await self._run(self._readers, _tag_response, *arguments)
+        return await run_in(self._readers, _tag_response, *arguments)
 
     async def explain(self, request: Request) -> Response:
         """Return the labels of a text, each with the documents that voted for it and the words they share."""
-        asked = await _read(request, schemas.ExplainRequest)
-        self._check_texts([asked.text])
+        asked = await read_body(request, schemas.ExplainRequest)
+        check_texts(self._settings, [asked.text])
         arguments = self._model.tagger, asked.text, asked.k, asked.voters, asked.fallback
-        return await self._run(self._readers, lambda: json_response(explain_text(*arguments)))
+        return await run_in(self._readers, lambda: json_response(explain_text(*arguments)))
 
     async def map(self, request: Request) -> Response:
         """Return a text among the points of its cluster, in two dimensions."""
-        asked = await _read(request, schemas.MapRequest)
-        self._check_texts([asked.text])
+        asked = await read_body(request, schemas.MapRequest)
+        check_texts(self._settings, [asked.text])
         arguments = self._model.tagger, asked.text, asked.points
-        return await self._run(self._readers, lambda: json_response(self._maps.draw(*arguments)))
-
-    async def tag_file(
-        self,
-        request: Request,
-        name: FileName,
-        k: Annotated[int, Query(ge=1, le=schemas.MAX_REASONS, description="At most so many labels for each row.")] = 5,
-        threshold: Annotated[
-            str, Query(pattern=schemas.FILE_THRESHOLD_PATTERN, description="A score, f1 or precision=0.8.")
-        ] = "",
-        text_field: TextField = "text",
-        delimiter: Delimiter = "",
-        encoding: Encoding = "",
-        prefix: Annotated[
-            str, Query(max_length=50, pattern=NO_CONTROLS, description="Stands before the names of added columns.")
-        ] = "",
-    ) -> Response:
-        """Return a table (CSV, TSV, JSON lines or Excel, by the file's name) with the labels of each row added."""
-        upload = await self._upload(request, name, text_field, delimiter, encoding)
-        number = re.fullmatch(schemas.NUMBER_PATTERN, threshold)
-        asked = Asked(k, (float(threshold) if number else threshold) if threshold else None, n_jobs=1)
-        find_min_score(asked.threshold, self._model.tagger.calibration)  # one that cannot be used is told at once
-        return await self._run(self._slow, tag_file, self._model.tagger, upload, asked, prefix)
-
-    async def review(self, request: Request) -> Response:
-        """Return which of some texts are most worth labelling, each with what the model would say and why."""
-        asked = await _read(request, schemas.ReviewRequest)
-        self._check_texts(asked.texts)
-        documents = [Document(text, [], None, None, "") for text in asked.texts]
-        arguments = self._model.tagger, documents, asked.n
-        return await self._run(self._slow, lambda: json_response(review_documents(*arguments)))
-
-    async def review_file(
-        self,
-        request: Request,
-        name: FileName,
-        n: Reviewed = 20,
-        text_field: TextField = "text",
-        delimiter: Delimiter = "",
-        encoding: Encoding = "",
-    ) -> Response:
-        """Return which texts of a file are most worth labelling."""
-        upload = await self._upload(request, name, text_field, delimiter, encoding)
-        tagger = self._model.tagger
-
-        def work() -> Response:
-            documents = read_texts(upload)
-            return json_response(review_documents(tagger, documents, n) if documents else {"documents": []})
-
-        return await self._run(self._slow, work)
-
-    async def doubts(self, n: Reviewed = 20) -> Response:
-        """Return labels of the model's own documents that are probably wrong or missing."""
-        tagger = self._model.tagger
-        return await self._run(self._slow, lambda: json_response(find_doubts(tagger, n)))
-
-    async def _upload(self, request: Request, name: str, text_field: str, delimiter: str, encoding: str) -> Upload:
-        seconds = SLOW_FACTOR * self._settings.max_seconds
-        limits = Limits(self._settings.max_upload, self._settings.max_characters, time.monotonic() + seconds)
-        columns = tuple(each.strip() for each in text_field.split("+") if each.strip())
-        fields = Fields(text=columns or "text", delimiter=delimiter or None, encoding=encoding or None)
-        return Upload(name, await request.body(), fields, limits)
+        return await run_in(self._readers, lambda: json_response(self._maps.draw(*arguments)))
 
     async def add(self, request: Request) -> Response:
         """Add documents, which vote at once: here, and within a second in every other worker."""
         self._authorise(request)
-        asked = await _read(request, schemas.AddRequest)
-        self._check_texts([document.text for document in asked.documents], "documents")
+        asked = await read_body(request, schemas.AddRequest)
+        check_texts(self._settings, [document.text for document in asked.documents], "documents")
         ids = [document.id for document in asked.documents if document.id is not None]
         if len(set(ids)) < len(ids):
             raise Refusal(422, "two of the documents have the same id: give each its own")
@@ -188,8 +107,8 @@ class Endpoints:
     async def forget(self, request: Request) -> Response:
         """Forget documents: their texts, features and votes go, on disk too."""
         self._authorise(request)
-        asked = await _read(request, schemas.ForgetRequest)
-        self._check_count(asked.ids, "ids")
+        asked = await read_body(request, schemas.ForgetRequest)
+        check_count(self._settings, asked.ids, "ids")
         return json_response({"forgotten": await self._change(404, self._model.forget, asked.ids)})
 
     async def labels(
@@ -200,7 +119,7 @@ class Endpoints:
         limit: Annotated[int, Query(ge=1, le=MAX_SUGGESTED_LABELS, description="At most so many.")] = 20,
     ) -> Response:
         """Return labels that begin with what was typed, then those that hold it."""
-        return json_response(await self._run(self._readers, self._labels.find, self._model.tagger, prefix, limit))
+        return json_response(await run_in(self._readers, self._labels.find, self._model.tagger, prefix, limit))
 
     async def documents(
         self,
@@ -213,7 +132,7 @@ class Endpoints:
     ) -> Response:
         """Return documents of the model, the newest first: all, or those that hold a text or have a label."""
         arguments = self._model.tagger, query, label, offset, limit
-        return await self._run(self._readers, lambda: json_response(browse(*arguments)))
+        return await run_in(self._readers, lambda: json_response(browse(*arguments)))
 
     async def health(self) -> Response:
         """Return what is served, by which worker, and whether it is what the folder holds."""
@@ -242,16 +161,13 @@ class Endpoints:
                 raise Refusal(409, told)
         return self._model.add(documents, replace)
 
-    async def _run(self, executor: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(executor, partial(work, *arguments))
-
     async def _change(self, unfit: int, change: Callable[..., Any], *arguments: Any) -> Any:
         """Return the result of a change of the folder; `unfit` is the status for documents that do not fit."""
         model = self._model.tagger.stored.model
         if not can_update(model):
             raise Refusal(409, f"a model of kind {model.kind!r} takes no documents after training: serve one of X1")
         try:
-            return await self._run(self._writer, change, *arguments)
+            return await run_in(self._writer, change, *arguments)
         except DataError as error:
             raise Refusal(unfit, str(error)) from error
         except ModelError as error:
@@ -268,24 +184,6 @@ class Endpoints:
         if scheme.lower() != "bearer" or not self._token.matches(given.strip().encode("latin-1", "replace")):
             wrong = "the token is missing or wrong: send the header Authorization: Bearer TOKEN"
             raise Refusal(401, wrong, {"WWW-Authenticate": "Bearer"})
-
-    def _check_texts(self, texts: Sequence[str], what: str = "texts") -> None:
-        self._check_count(texts, what)
-        most = self._settings.max_characters
-        for number, text in enumerate(texts):
-            if len(text) > most:
-                where = f"text {number} of {what}" if len(texts) > 1 else "the text"
-                raise Refusal(422, f"{where} has {len(text)} characters, more than {most}: send a part of it")
-
-    def _check_count(self, items: Sequence[Any], what: str) -> None:
-        most = self._settings.max_texts
-        if len(items) > most:
-            raise Refusal(422, f"{what}: {len(items)} at once are more than {most}: send them in parts")
-
-
-async def _read(request: Request, schema: type[Body]) -> Body:
-    """Return the request's body; pydantic reads the JSON directly, without Python objects in between."""
-    return schema.model_validate_json(await request.body())
 
 
 def _min_score(tagger: TextTagger, threshold: str | float | None) -> float:

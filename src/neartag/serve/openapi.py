@@ -19,6 +19,7 @@ REQUESTS: list[type[BaseModel]] = [
     schemas.AddRequest,
     schemas.ForgetRequest,
     schemas.ReviewRequest,
+    schemas.DoubtsRequest,
 ]
 
 

@@ -20,7 +20,7 @@ from neartag.data.documents import Document, Fields, resolve_fields
 from neartag.data.documents.added_columns import AddedColumns, choose_separator
 from neartag.data.documents.describe import describe_fields
 from neartag.data.documents.table_writers import open_writer
-from neartag.data.documents.whole_rows import Chunk, WholeTable, open_whole_table
+from neartag.data.documents.whole_rows import Cells, Chunk, WholeTable, open_whole_table
 from neartag.data.files import split_ending
 from neartag.serve.errors import Refusal
 from neartag.tagging.batches import Asked
@@ -108,9 +108,12 @@ def _say_for_requests(told: str) -> str:
 
 
 def _within_limits(chunks: Iterator[Chunk], limits: Limits) -> Iterator[Chunk]:
-    rows = 0
+    rows = characters = 0
     for chunk in chunks:
         rows += len(chunk.documents)
+        characters += sum(map(_count_characters, chunk.rows()))
+        if characters > MAX_GROWTH * limits.bytes:  # a workbook may name one long text in every row
+            raise Refusal(413, f"the cells hold more than {MAX_GROWTH * limits.bytes:,} characters: send it in parts")
         if rows > MAX_ROWS:
             raise Refusal(422, f"the file has more than {MAX_ROWS:,} rows: send it in parts, or use neartag tag -o")
         for document in chunk.documents:
@@ -120,6 +123,10 @@ def _within_limits(chunks: Iterator[Chunk], limits: Limits) -> Iterator[Chunk]:
         if time.monotonic() > limits.deadline:
             raise Refusal(503, "the file takes too long: send it in parts, or use neartag tag -o", {"Retry-After": "1"})
         yield chunk
+
+
+def _count_characters(cells: Cells) -> int:
+    return sum(len(cell) for cell in (cells.values() if isinstance(cells, dict) else cells) if isinstance(cell, str))
 
 
 def _check_unpacked(path: Path, most: int) -> None:

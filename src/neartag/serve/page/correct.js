@@ -33,7 +33,8 @@ export function showKept() {
     }),
   );
   if (!kept.length) at("kept").append(make("li", { class: "quiet" }, "None yet."));
-  const rest = state.labels.map((each) => each.label).filter((label) => !kept.includes(label));
+  const offered = [...(state.editing?.offered ?? []), ...state.labels.map((each) => each.label)];
+  const rest = [...new Set(offered)].filter((label) => !kept.includes(label));
   at("offers").replaceChildren(
     ...rest.map((label) =>
       make("li", {}, button("offer", ["+ ", named(label)], () => decide(label, true), { "aria-label": `Keep ${label}` })),
@@ -63,15 +64,23 @@ const alarm = (message) => make("p", { class: "alarm" }, message);
 // ---------------------------------------------------------------- a document that the model has
 
 // Shows a document of the model with its own labels, to be corrected and saved in its place.
-export function edit({ id, text, labels }) {
-  state.editing = { id };
+export function edit({ id, text, labels, offered = [] }) {
+  state.editing = { id, offered };
+  state.newId = null;
   state.decided = new Map(labels.map((label) => [label, true]));
   showEditing();
   return setText(text);
 }
 
+// Begins a new document, which gets this id where there is one.
+export function startNew(id) {
+  stopEditing();
+  state.newId = id;
+}
+
 export function stopEditing() {
   state.editing = null;
+  state.newId = null;
   state.decided.clear();
   showEditing();
 }
@@ -86,7 +95,7 @@ export function showEditing() {
   );
   at("offers-title").textContent = own ? "Suggested for its text" : "Less likely";
   at("add").textContent = own ? "Save the labels" : "Add this document";
-  at("edit-end").hidden = !own;
+  at("edit-end").hidden = !own || !at("queue").hidden; // a queue has its own way on
 }
 
 // ---------------------------------------------------------------- adding the document
@@ -123,7 +132,8 @@ async function addDocument() {
     tellAdd(alarm("Give the document at least one label."));
     return;
   }
-  const document = state.editing ? { text, labels, id: state.editing.id } : { text, labels };
+  const id = state.editing?.id ?? state.newId;
+  const document = id === null ? { text, labels } : { text, labels, id };
   const body = { documents: [document], replace: Boolean(state.editing), new_labels: labels.some((label) => confirmedLabels.has(label)) };
   const answer = await askWithToken("add", body);
   if (answer === undefined) {

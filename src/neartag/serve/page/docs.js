@@ -46,7 +46,7 @@ function answers(operation, description) {
   });
   const shape = Object.values(operation.responses["200"]?.content ?? {})[0]?.schema;
   const fields = (shape ? [shape, ...(shape.anyOf ?? [])] : []).flatMap((each) => propertiesOf(resolve(each, description), description));
-  const details = make("details", {}, make("summary", {}, "Answers"));
+  const details = make("details", { "aria-label": "Answers" }, make("summary", {}, "Answers"));
   if (fields.length) details.append(table(["field", "type", "", "what it is"], fields.map(([name, type, , about]) => [name, type, undefined, about])));
   details.append(table(["status", "answer", "", "when"], rows));
   return details;
@@ -102,7 +102,7 @@ function trial(method, path, operation, example) {
     if (inputs.get("token")?.value) headers.Authorization = `Bearer ${inputs.get("token").value}`;
     output.textContent = await sent(`${path.slice(1)}${query}`, { method, headers, body: inputs.get("body")?.value });
   });
-  return make("details", {}, make("summary", {}, "Try it"), form);
+  return make("details", { "aria-label": "Try it" }, make("summary", {}, "Try it"), form);
 }
 
 async function sent(path, request) {

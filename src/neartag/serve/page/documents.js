@@ -10,6 +10,7 @@ import { askWithToken } from "./token.js";
 import { go, whenShown } from "./views.js";
 
 const AT_ONCE = 20;
+const OFFERED = 12; // labels
 const WAIT_TYPING = 250; // milliseconds
 const SHORT = 300; // characters shown of a text
 
@@ -18,6 +19,10 @@ let offset = 0;
 async function showDocuments() {
   const wanted = { query: at("documents-query").value.trim(), label: at("documents-label").value.trim(), offset, limit: AT_ONCE };
   try {
+    if (!(await isKnown(wanted.label))) {
+      tell(make("p", {}, "No label is named exactly so: choose one of those offered."));
+      return;
+    }
     const answer = await ask(`documents?${new URLSearchParams(wanted)}`, undefined, { newest: "documents" });
     tell();
     list(answer, wanted.query || wanted.label);
@@ -27,6 +32,14 @@ async function showDocuments() {
       tell(make("p", { class: "alarm" }, message));
     });
   }
+}
+
+// Offers the labels that fit what is typed, and tells whether it is the name of one.
+async function isKnown(typed) {
+  if (!typed) return true;
+  const { labels, known } = await ask(`labels?prefix=${encodeURIComponent(typed)}&limit=${OFFERED}`, undefined, { newest: "documents-label" });
+  at("documents-labels").replaceChildren(...labels.map((label) => make("option", { value: label })));
+  return known !== null;
 }
 
 function list({ documents, total, complete }, searched) {

@@ -17,8 +17,9 @@ export function whenTaken(act) {
   taken = act;
 }
 
-const lookUp = (typed, limit = OFFERED) =>
-  ask(`labels?prefix=${encodeURIComponent(typed)}&limit=${limit}`, undefined, { newest: "labels" });
+// Suggestions and what is taken are asked for apart: neither may end the other.
+const lookUp = (typed, kind = "taken", limit = 1) =>
+  ask(`labels?prefix=${encodeURIComponent(typed)}&limit=${limit}`, undefined, { newest: kind });
 
 async function find() {
   const typed = finder.value.trim();
@@ -27,7 +28,7 @@ async function find() {
     return;
   }
   try {
-    const answer = await lookUp(typed);
+    const answer = await lookUp(typed, "suggested", OFFERED);
     if (finder.value.trim() === typed && document.activeElement === finder) show(typed, answer);
   } catch (error) {
     close();
@@ -82,7 +83,7 @@ function choose(place) {
 }
 
 function take(label, isNew = false) {
-  drop("labels");
+  drop("suggested");
   finder.value = "";
   tell();
   close();
@@ -114,7 +115,7 @@ export async function takeTyped() {
 
 // Asks whether a label is really meant to be new, and offers what else may be meant.
 async function confirmNew(typed, answer) {
-  const { similar, closed } = answer ?? (await lookUp(typed, 1));
+  const { similar, closed } = answer ?? (await lookUp(typed));
   close();
   if (closed) {
     const told = similar.length ? [" Do you mean ", ...similarButtons(similar), "?"] : [];

@@ -3,7 +3,9 @@
 import { at } from "./dom.js";
 import "./correct.js";
 import "./documents.js";
+import "./file.js";
 import { showModel } from "./model.js";
+import { recallQueue } from "./review.js";
 import { lost, tryAgain, whenBack } from "./server.js";
 import { closeOpen, recallState, refresh } from "./tagging.js";
 import { show } from "./views.js";
@@ -18,5 +20,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 recallState();
+recallQueue();
 show(location.hash || "#/", { focus: false });
 showModel().then(refresh).catch((error) => lost(error, () => {}));

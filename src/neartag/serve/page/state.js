@@ -9,6 +9,7 @@ export const state = {
   reasons: null, // the promise of the reasons of this text
   calibrated: false, // whether scores are probabilities, or else shares of the votes
   decided: new Map(), // what the reader said of labels: true to keep, false to take away
-  editing: null, // the document whose labels are corrected: its id; null for a new one
+  editing: null, // the document whose labels are corrected, its id and labels to offer; null for a new one
+  newId: null, // the id that a new document gets; null: the server chooses
   health: null, // what the server last said about itself
 };

@@ -223,8 +223,8 @@ export function setText(text) {
 }
 
 export function keepState() {
-  const { threshold, open: label, editing, decided } = state;
-  remember("page", { text: at("text").value, most: at("most").value, threshold, open: label, editing, decided: [...decided] });
+  const { threshold, open: label, editing, newId, decided } = state;
+  remember("page", { text: at("text").value, most: at("most").value, threshold, open: label, editing, newId, decided: [...decided] });
 }
 
 export function recallState() {
@@ -234,6 +234,7 @@ export function recallState() {
   at("most").value = kept.most;
   state.open = kept.open;
   state.editing = kept.editing;
+  state.newId = kept.newId;
   state.decided = new Map(kept.decided);
   showEditing();
   setThreshold(kept.threshold);

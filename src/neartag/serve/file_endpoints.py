@@ -1,0 +1,109 @@
+"""What the server does with files and reviews, which take longer than other requests: one after another."""
+
+from __future__ import annotations
+
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated
+
+from fastapi import Query, Request
+from fastapi.responses import Response
+
+from neartag.data.documents import Document, Fields
+from neartag.serve import schemas
+from neartag.serve.checks import check_texts, read_body, run_in
+from neartag.serve.errors import json_response
+from neartag.serve.followed_model import FollowedModel
+from neartag.serve.limits import SLOW_FACTOR
+from neartag.serve.reviews import find_doubts, review_documents
+from neartag.serve.settings import Settings
+from neartag.serve.uploads import Limits, Upload, read_texts, tag_file
+from neartag.tagging.answering import find_min_score
+from neartag.tagging.batches import Asked
+
+NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f]*$"
+
+FileName = Annotated[
+    str, Query(min_length=1, max_length=200, pattern=NO_CONTROLS, description="The file's name; its ending tells how.")
+]
+TextField = Annotated[
+    str, Query(max_length=500, pattern=NO_CONTROLS, description="The column of the text; several: title+body.")
+]
+Delimiter = Annotated[str, Query(max_length=10, description="What separates cells; found unless given.")]
+Encoding = Annotated[str, Query(max_length=40, description="Such as cp1252; found unless given.")]
+Reviewed = Annotated[int, Query(ge=1, le=schemas.MAX_REVIEWED, description="At most so many.")]
+
+
+class FileEndpoints:
+    """What each path of files and reviews does."""
+
+    def __init__(self, model: FollowedModel, settings: Settings) -> None:
+        self._model, self._settings = model, settings
+        self._thread = ThreadPoolExecutor(1, "neartag-files")
+
+    def close(self) -> None:
+        """End the thread, once it has finished its work."""
+        self._thread.shutdown()
+
+    async def tag_file(
+        self,
+        request: Request,
+        name: FileName,
+        k: Annotated[int, Query(ge=1, le=schemas.MAX_REASONS, description="At most so many labels for each row.")] = 5,
+        threshold: Annotated[
+            str, Query(pattern=schemas.FILE_THRESHOLD_PATTERN, description="A score, f1 or precision=0.8.")
+        ] = "",
+        text_field: TextField = "text",
+        delimiter: Delimiter = "",
+        encoding: Encoding = "",
+        prefix: Annotated[
+            str, Query(max_length=50, pattern=NO_CONTROLS, description="Stands before the names of added columns.")
+        ] = "",
+    ) -> Response:
+        """Return a table (CSV, TSV, JSON lines or Excel, by the file's name) with the labels of each row added."""
+        upload = await self._upload(request, name, text_field, delimiter, encoding)
+        number = re.fullmatch(schemas.NUMBER_PATTERN, threshold)
+        asked = Asked(k, (float(threshold) if number else threshold) if threshold else None, n_jobs=1)
+        find_min_score(asked.threshold, self._model.tagger.calibration)  # one that cannot be used is told at once
+        return await run_in(self._thread, tag_file, self._model.tagger, upload, asked, prefix)
+
+    async def review(self, request: Request) -> Response:
+        """Return which of some texts are most worth labelling, each with what the model would say and why."""
+        asked = await read_body(request, schemas.ReviewRequest)
+        check_texts(self._settings, asked.texts)
+        documents = [Document(text, [], None, None, "") for text in asked.texts]
+        arguments = self._model.tagger, documents, asked.n
+        return await run_in(self._thread, lambda: json_response(review_documents(*arguments)))
+
+    async def review_file(
+        self,
+        request: Request,
+        name: FileName,
+        n: Reviewed = 20,
+        text_field: TextField = "text",
+        delimiter: Delimiter = "",
+        encoding: Encoding = "",
+    ) -> Response:
+        """Return which texts of a file are most worth labelling."""
+        upload = await self._upload(request, name, text_field, delimiter, encoding)
+        tagger = self._model.tagger
+
+        def work() -> Response:
+            documents = read_texts(upload)
+            return json_response(review_documents(tagger, documents, n) if documents else {"documents": []})
+
+        return await run_in(self._thread, work)
+
+    async def doubts(self, request: Request) -> Response:
+        """Return labels of the model's own documents that are probably wrong or missing."""
+        asked = await read_body(request, schemas.DoubtsRequest)
+        tagger = self._model.tagger
+        return await run_in(self._thread, lambda: json_response(find_doubts(tagger, asked.n)))
+
+    async def _upload(self, request: Request, name: str, text_field: str, delimiter: str, encoding: str) -> Upload:
+        seconds = SLOW_FACTOR * self._settings.max_seconds
+        limits = Limits(self._settings.max_upload, self._settings.max_characters, time.monotonic() + seconds)
+        columns = tuple(each.strip() for each in text_field.split("+") if each.strip())
+        fields = Fields(text=columns or "text", delimiter=delimiter or None, encoding=encoding or None)
+        return Upload(name, await request.body(), fields, limits)

@@ -1,0 +1,103 @@
+"""The JSON of every request and every answer. The OpenAPI document is made from it.
+
+Sizes that the server's settings limit (characters, texts, bytes) are in limits.py.
+"""
+
+from __future__ import annotations
+
+from neartag.serve.schemas.common import (
+    EXAMPLE_TEXT,
+    FILE_THRESHOLD_PATTERN,
+    MAX_LABELS,
+    MAX_MAP_POINTS,
+    MAX_NAME_CHARACTERS,
+    MAX_REASONS,
+    MAX_REVIEWED,
+    NAME_PATTERN,
+    NUMBER_PATTERN,
+    THRESHOLD_PATTERN,
+    Fallback,
+    Found,
+    Name,
+    RequestBody,
+    Score,
+    Share,
+    Span,
+    example,
+)
+from neartag.serve.schemas.documents import (
+    Added,
+    AddRequest,
+    Documents,
+    ForgetRequest,
+    Forgotten,
+    KnownLabels,
+    ModelDocument,
+    NewDocument,
+)
+from neartag.serve.schemas.maps import Cluster, Map, MapPoint, MapRequest, Place
+from neartag.serve.schemas.reviews import Doubt, Doubts, DoubtsRequest, NearDocument, Review, ReviewRequest, ToLabel
+from neartag.serve.schemas.service import Error, Health
+from neartag.serve.schemas.tagging import (
+    Explained,
+    ExplainRequest,
+    Reason,
+    Tag,
+    Tagged,
+    TaggedTexts,
+    TagRequest,
+    Voter,
+    Word,
+)
+
+__all__ = [
+    "EXAMPLE_TEXT",
+    "FILE_THRESHOLD_PATTERN",
+    "MAX_LABELS",
+    "MAX_MAP_POINTS",
+    "MAX_NAME_CHARACTERS",
+    "MAX_REASONS",
+    "MAX_REVIEWED",
+    "NAME_PATTERN",
+    "NUMBER_PATTERN",
+    "THRESHOLD_PATTERN",
+    "AddRequest",
+    "Added",
+    "Cluster",
+    "Documents",
+    "Doubt",
+    "Doubts",
+    "DoubtsRequest",
+    "Error",
+    "ExplainRequest",
+    "Explained",
+    "Fallback",
+    "ForgetRequest",
+    "Forgotten",
+    "Found",
+    "Health",
+    "KnownLabels",
+    "Map",
+    "MapPoint",
+    "MapRequest",
+    "ModelDocument",
+    "Name",
+    "NearDocument",
+    "NewDocument",
+    "Place",
+    "Reason",
+    "RequestBody",
+    "Review",
+    "ReviewRequest",
+    "Score",
+    "Share",
+    "Span",
+    "Tag",
+    "TagRequest",
+    "Tagged",
+    "TaggedTexts",
+    "ToLabel",
+    "Voter",
+    "Word",
+    "example",
+]

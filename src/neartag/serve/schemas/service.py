@@ -1,0 +1,54 @@
+"""The JSON of what the server says about itself, and of errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from neartag.serve.schemas.common import example
+
+
+class Health(BaseModel):
+    """How the worker that answered is doing."""
+
+    model_config = example(
+        {
+            "ok": True,
+            "points": 23938,
+            "labels": 507,
+            "model": {
+                "name": "debian",
+                "kind": "x1",
+                "version": "8a51e0c2f3b94d67",
+                "added": 0,
+                "texts": True,
+                "calibrated": True,
+                "updatable": True,
+                "thresholds": {"f1": 0.31},
+            },
+            "writable": True,
+            "reload_error": None,
+            "neartag": "0.1.0",
+            "pid": 4711,
+        }
+    )
+
+    ok: bool = Field(description="Whether what is served is what the folder holds; false with a reload_error.")
+    points: int
+    labels: int
+    model: dict[str, Any] = Field(
+        description="name of the folder; kind; version, which changes with every change of the folder; points added "
+        "since training; whether texts are kept; whether scores are probabilities; whether documents can be added; "
+        "scores that thresholds such as f1 stand for."
+    )
+    writable: bool = Field(description="Whether a token is configured, without which nothing is added or forgotten.")
+    reload_error: str | None = Field(description="Why the folder could not be taken in as it is now.")
+    neartag: str
+    pid: int
+
+
+class Error(BaseModel):
+    """What went wrong, where, and what to do."""
+
+    error: str
