@@ -11,7 +11,7 @@ one, drawn by how frequent labels are. A model is trained on the result, and `re
 first 5% of the list are its first entries, 5% as many as there are labels. A removed label is found if it stands there
 as missing; a replaced one if it stands there as missing, or the one in its place as wrong.
 
---held-out: a sixth of the training part takes the place of the test part. What was chosen was chosen there.
+--held-out: a sixth of the training part takes the place of the test part, for choosing how to choose.
 """
 
 from __future__ import annotations
