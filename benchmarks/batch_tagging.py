@@ -108,6 +108,10 @@ def table(result: dict) -> str:
             f"{result['rows_per_second']:,.0f} | {result['cpu_seconds']:.0f} | "
             f"{result['peak_rss_bytes'] / MB:,.0f} MB | {result['load_before']:.1f}, {result['load_after']:.1f} |",
             "",
+            f"Other work ran beside it where the load is above 2: the process had "
+            f"{result['cpu_seconds'] / result['seconds']:.2f} cores on average, and did "
+            f"{result['rows'] / result['cpu_seconds']:,.0f} rows in a second of CPU time, its start left out.",
+            "",
             f"Measured on: {result['machine']}.",
         ]
     )

@@ -128,6 +128,18 @@ def test_what_excel_cannot_hold_is_told(model, tmp_path):
         assert not (tmp_path / "out.xlsx").exists()
 
 
+def test_what_a_format_cannot_hold_is_told_before_anything_is_replaced(model, tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl")
+    source = write_csv(tmp_path / "docs.csv", header=("nr", "text", "nr"))
+    monkeypatch.setattr("neartag.data.documents.excel_writer.MAX_ROWS", 10)
+    assert "holds 10 rows at most: write CSV" in fail("tag", model, source, "-o", tmp_path / "out.xlsx", "-q")
+    told = fail("tag", model, source, "-o", tmp_path / "out.jsonl", "-q")
+    assert "cannot have two columns of one name, 'nr'" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["docs.csv"]
+    succeed("tag", model, source, "-o", tmp_path / "out.csv")
+    assert read_csv(tmp_path / "out.csv")[0][:3] == ["nr", "text", "nr"]
+
+
 def test_parquet_keeps_its_types(model, tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

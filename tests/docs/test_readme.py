@@ -38,9 +38,11 @@ def folder(tmp_path, monkeypatch):
     from neartag.data.synthetic import make
 
     monkeypatch.chdir(tmp_path)
-    for file, part in (("docs", documents(300)), ("new", documents(8)), ("test", documents(40))):
+    for file, part in (("docs", documents(300)), ("test", documents(40))):
         lines = [json.dumps(each) for each in part]
         (tmp_path / f"{file}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = "".join(f"{number},{each['text']}\n" for number, each in enumerate(documents(8)))
+    (tmp_path / "new.csv").write_text(f"nr,text\n{rows}", encoding="utf-8")
     more = {"text": "sourdough crumb with holes", "labels": ["oven-spring"], "id": "new"}
     (tmp_path / "more.jsonl").write_text(json.dumps(more) + "\n", encoding="utf-8")
     made = make(400, 60, 20, 8, 2)

@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
+from neartag.comparators.knn.classifier import KNNClassifier
 from neartag.core.errors import DataError, ModelError, NeartagError, ParameterError
 from neartag.data import debian
 from neartag.data.documents import Document
@@ -430,6 +431,15 @@ def test_a_text_that_nothing_is_known_of_has_no_answer_unless_asked_for(by_votes
         rare = tagger.labels[int(np.argsort(tagger.stored.model.frequency, kind="stable")[0])]
         assert [tag.label for tag in tagger.predict(["zzyzx"], 2, include=[rare], fallback=True)[0]] == [rare]
         assert tagger.predict(["chess game"], 2, include=[rare])[0].found, "known, though not by this label"
+
+
+def test_any_method_tells_what_nothing_is_known_of():
+    texts, labels = ["bake bread", "ride a bicycle", "bread with butter"], [["a"], ["b"], ["a"]]
+    tagger = TextTagger("words", KNNClassifier(neighbours=2), calibration=None).fit(texts, labels)
+    known, unknown = tagger.predict(["bread", "zzyzx"], 1)
+    assert (known.found, known[0].label, unknown.found, unknown) == (True, "a", False, [])
+    (frequent,) = tagger.predict(["zzyzx"], 1, include=["b"], fallback=True)
+    assert [(tag.label, tag.score) for tag in frequent] == [("b", 0.0)]
 
 
 def test_a_text_whose_documents_are_forgotten_is_not_found():

@@ -125,7 +125,9 @@ def evaluate(
         output.show_json(found)
     else:
         show(found)
-    output.suggest(f"neartag inspect {model}", "tells thresholds, and how far to trust scores", quiet=quiet or as_json)
+    if report is None:
+        step = f"neartag evaluate {model} {data} --report report.html"
+        output.suggest(step, "shows it by label and the worst documents", quiet=quiet or as_json)
 
 
 def _answer(model: Any, X: Any, jobs: int, progress: Any) -> tuple[Any, Any]:

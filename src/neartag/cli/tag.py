@@ -117,7 +117,8 @@ def tag(
             output.show_json(report)
         else:
             show_report(report, quiet)
-        output.suggest(f"neartag explain {model} TEXT", "tells why a text has its labels", quiet=quiet or as_json)
+        table = "DATA" if texts[0] == STDIN else texts[0]
+        output.suggest(f"neartag review {model} {table}", "tells what to label next", quiet=quiet or as_json)
         return
     refuse_paths(texts)
     tagger = _load_to_answer_once(model)

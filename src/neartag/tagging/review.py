@@ -72,11 +72,11 @@ def review_texts(
     names = stored.label_names or []
     listed = []
     for at, (place, value) in enumerate(zip(chosen.tolist(), values.tolist(), strict=True)):
-        answered = zip(ids[place].tolist(), probabilities[place].tolist(), shares[place].tolist(), strict=True)
+        answered = zip(*(each[place].tolist() for each in (ids, probabilities, shares)), strict=True)
         tags = [Tag(names[label], score, share) for label, score, share in answered if label >= 0][:SUGGESTED]
-        pairs = [(point, cosine) for point, cosine in zip(*(each[at].tolist() for each in near), strict=True) if cosine]
         alike = int((graph.data[graph.indptr[place] : graph.indptr[place + 1]] >= ALIKE).sum()) - 1
         reason = say_why(float(probabilities[place, 0]), float(covered[place]), alike)
+        pairs = [(point, cosine) for point, cosine in zip(*(each[at].tolist() for each in near), strict=True) if cosine]
         evidence = near_documents(corpus, items[place], X[place : place + 1], pairs)
         listed.append(ToLabel(int(asked[place]), value, tags, reason, evidence))
     return listed

@@ -21,6 +21,7 @@ from neartag.search.inverted_index import FeatureIndex
 FEW, MANY = 10, 100
 # What is added to shares and probabilities before the logarithm is taken.
 _LEAST_FEW, _LEAST_MANY, _LEAST_PROBABILITY = 0.01, 0.001, 0.001
+_PAIRS_AT_ONCE = 2**18  # whose documents' other labels are all held
 _PRIOR_DOCUMENTS = 2.0  # that smooth how often two labels occur together
 
 
@@ -110,10 +111,20 @@ def label_lifts(Y: csr_matrix, documents: np.ndarray, labels: np.ndarray) -> tup
 
     Mean and largest over these labels, in logarithms (m,) each; counted in other documents; 0 without other labels.
     """
-    n, counts = Y.shape[0], np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.float64)
+    counts = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.float64)
     together = csr_matrix(Y.T @ Y)  # (L, L)
+    mean, largest = np.empty((2, len(documents)))
+    for first in range(0, len(documents), _PAIRS_AT_ONCE):
+        part = slice(first, first + _PAIRS_AT_ONCE)
+        mean[part], largest[part] = _lifts_of_some(Y, counts, together, documents[part], labels[part])
+    return mean, largest
+
+
+def _lifts_of_some(
+    Y: csr_matrix, counts: np.ndarray, together: csr_matrix, documents: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     own = entries(Y, documents, labels)
-    chance = (counts[labels] - own + 1.0) / n
+    chance = (counts[labels] - own + 1.0) / Y.shape[0]
     sizes = np.diff(Y.indptr)[documents]
     pair = np.repeat(np.arange(len(documents)), sizes)
     starts = csr.pointer(sizes)[:-1]
