@@ -63,6 +63,7 @@ def test_rows_as_they_are_keep_their_lengths(parts):
     scaled = readings.prepare(parts._replace(X=4 * parts.X, X_test=8 * parts.X_test), "ball")
     lengths = np.sqrt(scaled.X.multiply(scaled.X).sum(axis=1))
     assert lengths.max() == pytest.approx(1.0, rel=1e-5)
+    assert scaled.X.dtype == scaled.X_test.dtype == np.float32
     ratio = parts.X.data / scaled.X.data
     assert ratio.std() < 1e-5 * ratio.mean()
     np.testing.assert_allclose(scaled.X_test.data, 2 * parts.X_test.data / ratio.mean(), rtol=1e-4)

@@ -15,6 +15,7 @@ from neartag.search.inverted_index import FeatureIndex, merge_ids
 from neartag.x1 import selection as held_out
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.retrieval import POOL_PER_NEIGHBOUR, find_by_embedding
+from neartag.x1.training import MAX_ENTRIES_TO_ANSWER
 from refine_helpers import small_model
 
 SMALL = {"n_clusters": 1, "embedding_dim": 16, "svp_neighbours": 20, "vote_neighbours": 8, "n_jobs": 1}
@@ -176,7 +177,7 @@ def test_a_quick_search_goes_everywhere(restricted):
 def test_a_long_search_is_tried_among_those_near(restricted):
     X, Y = long_lists()
     model = small_model(feature_share=0.3).fit(X, Y)
-    assert model.model_.index.work(X, 40, inverted_index.PRUNE_LOOSELY) > inverted_index.MAX_ENTRIES_READ
+    assert model.model_.index.work(X, 40, inverted_index.PRUNE_LOOSELY) > MAX_ENTRIES_TO_ANSWER
     assert restricted == [40]
     assert model.model_.parameters["feature_search"] in ("near", "all")
     assert model.predict_topk(X[:20], 5)[0].shape == (20, 5)

@@ -209,7 +209,7 @@ def prepare(parts: Parts, rows: str) -> Parts:
         return parts._replace(X=normalise(as_rows(parts.X)), X_test=normalise(as_rows(parts.X_test)))
     train, test = as_rows(parts.X), as_rows(parts.X_test)
     longest = np.float32(row_lengths(train).max(initial=0.0) or 1.0)
-    return parts._replace(X=train / longest, X_test=test / longest)
+    return parts._replace(X=as_rows(train / longest), X_test=as_rows(test / longest))
 
 
 def measure_choices(

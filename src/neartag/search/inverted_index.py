@@ -27,7 +27,7 @@ from neartag.search.exact import Neighbours, nearest
 PRUNE, RESCORED_PER_NEIGHBOUR = 0.3, 4
 # The share where votes only propose labels: half to a quarter of the work on texts, and the same figures.
 PRUNE_LOOSELY = 0.6
-# A search of all points takes long when it reads more entries than this for a point.
+# A search of all training points for each other's neighbours takes long when it reads more entries for a point.
 MAX_ENTRIES_READ = 15_000
 
 
