@@ -22,11 +22,12 @@ from playwright.sync_api import Page, expect, sync_playwright  # noqa: E402
 
 SENTENCE = "play chess against the computer"
 LABEL = "game::board:chess"  # whose explanation is open
-WIDTH, HEIGHT = 1280, 1400  # of the window, in pixels; the picture ends below the map
+WIDTH, HEIGHT = 1280, 1400  # of the window, in pixels; the picture ends below the documents shown
+VOTERS = 2  # documents shown
 
 
 def open_explanation(page: Page, address: str) -> float:
-    """Type the sentence, open the explanation of one of its labels, and return where the map below ends."""
+    """Type the sentence, open the explanation of one of its labels, and return where its first documents end."""
     page.goto(address)
     page.fill("#text", SENTENCE)
     row = page.locator("#labels .row").filter(has=page.get_by_text(LABEL, exact=True)).first
@@ -37,7 +38,7 @@ def open_explanation(page: Page, address: str) -> float:
     page.mouse.move(0, 0)  # nothing is hovered over
     page.evaluate("() => { document.activeElement.blur(); window.scrollTo(0, 0); }")
     page.wait_for_timeout(700)  # the sign that answers are on their way fades
-    box = page.locator("#key").bounding_box()
+    box = row.locator(".voter").nth(VOTERS - 1).bounding_box()
     assert box is not None
     return box["y"] + box["height"]
 

@@ -210,3 +210,17 @@ def test_the_api_page_describes_every_request(new_page, server, width, scheme):
     labels.get_by_role("button", name="Send").click()
     expect(labels.locator("pre")).to_contain_text("game::board")
     look(page, f"api-{width}-{scheme}")
+
+
+def test_voters_have_titles_and_links(own_server, new_page):
+    text, name = f"Chess for two\n{TEXT}", "https://example.org/chess?a=1"
+    own_server.ask("add", {"documents": [{"text": text, "labels": ["game::board"], "id": name}]})
+    page = new_page(own_server.url)
+    page.select_option("#most", "20")
+    page.fill("#text", TEXT)
+    page.locator("#labels .row", has_text="game::board").first.locator("> button").click()
+    link = page.locator(".voter").first.get_by_role("link", name="Chess for two")
+    expect(link).to_have_attribute("href", name)
+    expect(link).to_have_attribute("rel", "noopener noreferrer")
+    page.goto(f"{own_server.url}#/documents")
+    expect(page.locator("#documents-list").get_by_role("link", name="Chess for two")).to_be_visible()

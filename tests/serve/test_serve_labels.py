@@ -81,6 +81,7 @@ def test_a_vocabulary_gives_names_and_closes(closed):
     unused = closed.get("/labels", params={"prefix": "unus"}).json()
     assert (unused["labels"], unused["points"], unused["closed"]) == (["unused"], [0], True)
     assert closed.get("/labels", params={"prefix": "http://example.org/program"}).json()["known"] == LABEL
+    assert closed.get("/health").json()["model"]["languages"] == ["en", "fi"]
     tags = closed.post("/tag", {"text": TEXT}).json()["labels"]
     (tag,) = [each for each in tags if each["label"] == LABEL]
     assert (tag["uri"], tag["names"]["fi"]) == ("http://example.org/program", "ohjelma")

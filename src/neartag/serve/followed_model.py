@@ -117,6 +117,7 @@ class FollowedModel:
                 "calibrated": tagger.calibration is not None,
                 "updatable": can_update(stored.model),
                 "thresholds": _thresholds(tagger),
+                "languages": [] if stored.vocabulary is None else stored.vocabulary.languages,
             },
             "reload_error": self.error,
         }

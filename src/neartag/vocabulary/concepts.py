@@ -130,6 +130,11 @@ class Vocabulary:
         return replace(self, concepts=tuple(concepts))
 
     @cached_property
+    def languages(self) -> list[str]:
+        """The languages in which concepts have preferred names, sorted; NO_LANGUAGE is not among them."""
+        return sorted({language for concept in self.concepts for language in concept.names} - {NO_LANGUAGE})
+
+    @cached_property
     def _by_label(self) -> dict[str, int]:
         return {each.label: number for number, each in enumerate(self.concepts)}
 

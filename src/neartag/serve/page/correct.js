@@ -4,7 +4,7 @@ import { at, button, make, named } from "./dom.js";
 import { finder, takeTyped, whenTaken } from "./finder.js";
 import { showModel } from "./model.js";
 import { Unreachable, lost } from "./server.js";
-import { state } from "./state.js";
+import { shownName, state } from "./state.js";
 import { keepState, refresh, setText } from "./tagging.js";
 import { askWithToken } from "./token.js";
 
@@ -28,8 +28,8 @@ export function showKept() {
   const kept = keptLabels();
   at("kept").replaceChildren(
     ...kept.map((label) => {
-      const away = button("", "×", () => decide(label, false), { "aria-label": `Take away ${label}` });
-      return make("li", { class: "chip" }, named(label), away);
+      const away = button("", "×", () => decide(label, false), { "aria-label": `Take away ${shownName(label)}` });
+      return make("li", { class: "chip" }, named(shownName(label)), away);
     }),
   );
   if (!kept.length) at("kept").append(make("li", { class: "quiet" }, "None yet."));
@@ -37,7 +37,7 @@ export function showKept() {
   const rest = [...new Set(offered)].filter((label) => !kept.includes(label));
   at("offers").replaceChildren(
     ...rest.map((label) =>
-      make("li", {}, button("offer", ["+ ", named(label)], () => decide(label, true), { "aria-label": `Keep ${label}` })),
+      make("li", {}, button("offer", ["+ ", named(shownName(label))], () => decide(label, true), { "aria-label": `Keep ${shownName(label)}` })),
     ),
   );
   at("offers-part").hidden = !rest.length;

@@ -1,6 +1,6 @@
 // What the server says about its model, and what that allows.
 
-import { at, counted, percent } from "./dom.js";
+import { at, counted, make, percent } from "./dom.js";
 import { ask } from "./server.js";
 import { state } from "./state.js";
 
@@ -19,10 +19,29 @@ export async function showModel() {
   at("closed").textContent = model.updatable ? CLOSED : fixed;
   at("closed").hidden = health.writable && model.updatable;
   at("example").hidden = Boolean(at("text").value) || !model.texts;
+  showLanguages(model.languages);
   const { f1 } = model.thresholds;
   at("suggested").hidden = f1 === undefined;
   if (f1 !== undefined) {
     at("suggested").dataset.share = String(f1);
     at("suggested").textContent = `best balance: ${percent(f1)}`;
+  }
+}
+
+function showLanguages(languages) {
+  const choice = at("language");
+  at("language-part").hidden = languages.length < 2;
+  if (choice.options.length === languages.length + 1) return;
+  const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
+  const option = (language) => make("option", { value: language }, nameOf(names, language));
+  choice.replaceChildren(make("option", { value: "" }, "the labels' own"), ...languages.map(option));
+  choice.value = languages.includes(state.language) ? state.language : "";
+}
+
+function nameOf(names, language) {
+  try {
+    return names.of(language);
+  } catch {
+    return language; // not the code of a language
   }
 }

@@ -5,6 +5,7 @@ export const state = {
   labels: [], // the answer, as many as were asked for
   found: true, // whether the model knows anything of the text
   threshold: 0, // labels below this score are not shown
+  language: "", // of the names by which labels are shown; "": the labels themselves
   open: null, // the label whose reasons are shown
   reasons: null, // the promise of the reasons of this text
   calibrated: false, // whether scores are probabilities, or else shares of the votes
@@ -13,3 +14,8 @@ export const state = {
   newId: null, // the id that a new document gets; null: the server chooses
   health: null, // what the server last said about itself
 };
+
+// The name by which a label is shown: that of its concept in the language that was chosen, where it has one.
+export function shownName(label) {
+  return state.labels.find((each) => each.label === label)?.names?.[state.language] ?? label;
+}

@@ -6,7 +6,7 @@ import { colourMap, map, noMap, showMap } from "./map.js";
 import { recall, remember } from "./memory.js";
 import { why } from "./reasons.js";
 import { Refused, ask, drop, lost } from "./server.js";
-import { state } from "./state.js";
+import { shownName, state } from "./state.js";
 
 const WAIT_TYPING = 200; // milliseconds without a key before the text is sent
 const WAIT_SPEAKING = 1000; // a screen reader is told what stays, not every letter's answer
@@ -75,6 +75,7 @@ function showRows(hint = NO_TEXT) {
   }
   labels.forEach((each, place) => {
     const row = rows.get(each.label) ?? makeRow(each);
+    row.name.replaceChildren(named(shownName(each.label)));
     row.score.textContent = percent(each.score);
     row.fill.style.width = `${Math.max(0, Math.min(1, each.score)) * 100}%`;
     if (list.children[place] !== row.item) list.insertBefore(row.item, list.children[place] ?? null);
@@ -91,23 +92,24 @@ function noLabels(hint) {
   if (!state.text) return hint;
   if (!state.found || !state.labels.length) return UNKNOWN;
   const [best] = state.labels;
-  return `No label reaches ${percent(state.threshold)}; the best, ${best.label}, has ${percent(best.score)}.`;
+  return `No label reaches ${percent(state.threshold)}; the best, ${shownName(best.label)}, has ${percent(best.score)}.`;
 }
 
 const speak = after(WAIT_SPEAKING, () => {
   const labels = shownLabels();
-  const told = labels.map((each) => `${each.label} ${percent(each.score)}`).join(", ");
+  const told = labels.map((each) => `${shownName(each.label)} ${percent(each.score)}`).join(", ");
   at("spoken").textContent = !state.text ? "" : labels.length ? `${counted(labels.length, "label")}: ${told}` : noLabels("");
 });
 
 function makeRow({ label }) {
   const id = `why-${++rowNumber}`;
+  const name = make("span", { class: "name" });
   const score = make("span", { class: "score" });
   const fill = make("span", { class: "fill" });
   const button = make(
     "button",
     { type: "button", "aria-expanded": "false", "aria-controls": id },
-    make("span", { class: "name" }, named(label)),
+    name,
     score,
     make("span", { class: "turn", "aria-hidden": "true" }),
     make("span", { class: "bar", "aria-hidden": "true" }, fill),
@@ -115,7 +117,7 @@ function makeRow({ label }) {
   const region = make("div", { class: "why", id, role: "region", "aria-label": `Why ${label}`, hidden: "" });
   const item = make("li", { class: "row" }, button, region);
   button.addEventListener("click", () => open(state.open === label ? null : label));
-  const row = { item, button, score, fill, why: region };
+  const row = { item, button, name, score, fill, why: region };
   rows.set(label, row);
   return row;
 }
@@ -182,7 +184,7 @@ function setThreshold(share) {
 }
 
 async function copyLabels() {
-  const text = shownLabels().map((each) => each.label).join("\n");
+  const text = shownLabels().map((each) => shownName(each.label)).join("\n");
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -223,8 +225,8 @@ export function setText(text) {
 }
 
 export function keepState() {
-  const { threshold, open: label, editing, newId, decided } = state;
-  remember("page", { text: at("text").value, most: at("most").value, threshold, open: label, editing, newId, decided: [...decided] });
+  const { threshold, language, open: label, editing, newId, decided } = state;
+  remember("page", { text: at("text").value, most: at("most").value, threshold, language, open: label, editing, newId, decided: [...decided] });
 }
 
 export function recallState() {
@@ -233,6 +235,7 @@ export function recallState() {
   at("text").value = kept.text;
   at("most").value = kept.most;
   state.open = kept.open;
+  state.language = kept.language ?? "";
   state.editing = kept.editing;
   state.newId = kept.newId;
   state.decided = new Map(kept.decided);
@@ -251,6 +254,11 @@ at("clear").addEventListener("click", () => {
 });
 at("example").addEventListener("click", showExample);
 at("most").addEventListener("change", refresh);
+at("language").addEventListener("change", () => {
+  state.language = at("language").value;
+  keepState();
+  showRows();
+});
 at("copy").addEventListener("click", copyLabels);
 at("threshold").addEventListener("input", () => {
   setThreshold(Number(at("threshold").value) / 100);

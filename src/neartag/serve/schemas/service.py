@@ -26,6 +26,7 @@ class Health(BaseModel):
                 "calibrated": True,
                 "updatable": True,
                 "thresholds": {"f1": 0.31},
+                "languages": [],
             },
             "writable": True,
             "reload_error": None,
@@ -40,7 +41,7 @@ class Health(BaseModel):
     model: dict[str, Any] = Field(
         description="name of the folder; kind; version, which changes with every change of the folder; points added "
         "since training; whether texts are kept; whether scores are probabilities; whether documents can be added; "
-        "scores that thresholds such as f1 stand for."
+        "scores that thresholds such as f1 stand for; languages of the labels' names."
     )
     writable: bool = Field(description="Whether a token is configured, without which nothing is added or forgotten.")
     reload_error: str | None = Field(description="Why the folder could not be taken in as it is now.")
