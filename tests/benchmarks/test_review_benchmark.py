@@ -34,13 +34,14 @@ def test_the_table_tells_gains_and_what_was_found(module):
     review = module("review")
     chosen, drawn = [[10.0, 12, 14, 16, 18, 20]], [list(range(10, 21))]
     found = {f"{kind} in {share}": 50.0 for kind in ("all", "removed", "replaced") for share in ("5%", "10%", "20%")}
+    found |= {"replaced in 5% of wrong": 70.0, "removed in 5% of missing": 30.0}
     results = {
         "choosing": {"toy": {"chosen": chosen, "random": drawn, "gain": 5.0, "half interval": 1.0}},
         "damage": {"toy": {"labels": 2000, "damaged": 100, "found": found, "s": [2.0, 4.0]}},
     }
     text = review.table(results)
     assert "| toy | 10.00 | 20.00 | 15.00 | **+5.00** ± 1.00 | 1,000 | 250 |" in text
-    assert "| toy | 2,000, 100 | **50.0%** | 50.0%, 50.0% | 50.0% | 50.0% | 3 |" in text
+    assert "| toy | 2,000, 100 | **50.0%** | 50.0%, 50.0% | 50.0%, 50.0% | 70.0% | 30.0% | 3 |" in text
     assert review.labels_for(np.array([1.0, 2.0]), 3.0) == "more than 100"
 
 

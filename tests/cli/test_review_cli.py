@@ -70,6 +70,8 @@ def test_doubtful_labels_of_the_model_and_of_a_file(model, tmp_path):
 def test_mistakes_are_told(model, unlabelled):
     assert "--labels" in fail("review", model)
     assert "--folds goes with --labels" in fail("review", model, unlabelled, "--folds", "3")
+    assert "--doubt goes with --labels" in fail("review", model, unlabelled, "--doubt", "wrong")
+    assert "--doubt must be wrong or missing, not 'bad'" in fail("review", model, "--labels", "--doubt", "bad")
     assert "would replace" in fail("review", model, unlabelled, "-o", unlabelled)
     assert "-n" in fail("review", model, unlabelled, "-n", "0")
     assert "no such file" in fail("review", model, "nowhere/docs.csv")

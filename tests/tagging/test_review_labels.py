@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from neartag import TextTagger, X1Classifier
-from neartag.core.errors import ModelError
+from neartag.core.errors import ModelError, ParameterError
 from neartag.linalg.rows import normalise
 from neartag.tagging.review_doubts import REPLACED, add_what_is_lacking, answer_by_folds, choose_documents
 from neartag.tagging.review_evidence import ReviewedCorpus
@@ -150,6 +150,19 @@ def test_damaged_labels_come_first_with_their_evidence(tagger, folds):
     assert all("sport" in near.labels for near in missing.evidence)
     assert "bicycle" in {word.word for word in missing.evidence[0].words}
     assert str(LACKING) not in {near.id for near in missing.evidence}
+
+
+@pytest.mark.parametrize("kind", ["wrong", "missing"])
+def test_one_kind_of_doubt_can_be_listed_alone(tagger, kind):
+    both = tagger.review_labels(n=1000, folds=0, n_jobs=1)
+    wanted = [doubt for doubt in both if doubt.kind == kind]
+    assert 0 < len(wanted) < len(both)
+    assert tagger.review_labels(n=3, kind=kind, folds=0, n_jobs=1) == wanted[:3]
+
+
+def test_an_unknown_kind_of_doubt_is_refused(tagger):
+    with pytest.raises(ParameterError, match="kind must be 'wrong', 'missing' or None \\(both\\), not 'bad'"):
+        tagger.review_labels(kind="bad")
 
 
 def test_other_documents_are_reviewed_among_the_models_own(tagger):

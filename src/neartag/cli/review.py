@@ -38,6 +38,10 @@ def review(
     labels: Annotated[
         bool, typer.Option("--labels", help="Find labels that are probably wrong or missing, in labelled documents.")
     ] = False,
+    doubt: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="With --labels: only wrong or only missing ones.  [default: both]"),
+    ] = None,
     folds: Annotated[
         int | None,
         typer.Option(
@@ -64,6 +68,10 @@ def review(
         raise ParameterError("name the documents to choose from, or give --labels to review the model's own")
     if folds is not None and not labels:
         raise ParameterError("--folds goes with --labels")
+    if doubt is not None and not labels:
+        raise ParameterError("--doubt goes with --labels")
+    if doubt not in (None, "wrong", "missing"):
+        raise ParameterError(f"--doubt must be wrong or missing, not {doubt!r}")
     if data is not None:
         check_source(data)
     check_output(target, data or model, model)
@@ -76,7 +84,7 @@ def review(
         tagger = TextTagger.load(model)
     documents = None if data is None else _read_documents(data, reading, labels, quiet, progress)
     if labels:
-        doubts = tagger.review_documents(documents, n=n, folds=folds, n_jobs=jobs, progress=progress)
+        doubts = tagger.review_documents(documents, n=n, kind=doubt, folds=folds, n_jobs=jobs, progress=progress)
         rows = [_doubt_row(each, documents, tagger) for each in doubts]
     else:
         given = documents or []

@@ -149,6 +149,7 @@ class AnsweringTagger(HeldModel):
         ids: Iterable[str] | None = None,
         *,
         n: int = 50,
+        kind: str | None = None,
         folds: int | None = None,
         fields: Fields | None = None,
         n_jobs: int | None = -1,
@@ -165,6 +166,8 @@ class AnsweringTagger(HeldModel):
             Labelled documents, as in `fit`, to review instead of the model's own.
         n : int, default 50
             At most so many.
+        kind : "wrong" or "missing", optional
+            Only labels that are probably wrong, or only those that are probably missing; both unless given.
         folds : int, optional
             How many models are trained, each without a part of the documents; 0: none, which is quicker and finds a
             little less. Unless given, 5 for the model's own documents, and none for others.
@@ -185,7 +188,7 @@ class AnsweringTagger(HeldModel):
             The model has not kept its documents' labels, or neither their texts nor their features.
         """
         documents = None if texts is None else list(make_documents(self.stored.features, texts, labels, ids, fields))
-        return self.review_documents(documents, n=n, folds=folds, n_jobs=n_jobs, progress=progress)
+        return self.review_documents(documents, n=n, kind=kind, folds=folds, n_jobs=n_jobs, progress=progress)
 
     def review_documents(self, documents: Sequence[Document] | None, **options: Any) -> list[Doubt]:
         """Return what `review_labels` does, of documents as `neartag.data.documents` reads them; None: the model's."""

@@ -42,6 +42,12 @@ class DoubtfulPairs(NamedTuple):
     is_missing: np.ndarray  # (m,) else the label is given, and may be wrong
     scores: np.ndarray  # (m,)
 
+    def of_kind(self, kind: str | None) -> DoubtfulPairs:
+        """Return those that are probably wrong, or probably missing, in the same order; None: both."""
+        if kind is None:
+            return self
+        return DoubtfulPairs(*(each[self.is_missing == (kind == MISSING)] for each in self))
+
 
 def rank_doubts(
     features: PairFeatures, reviewed: np.ndarray, fitted: np.ndarray, threads: int = 1, seed: int = 0

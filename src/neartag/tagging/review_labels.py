@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core.errors import ParameterError
 from neartag.core.estimator import choose_progress
 from neartag.core.threads import resolve_jobs
 from neartag.data.documents import Document
@@ -60,13 +61,17 @@ def review_labels(
     n: int,
     folds: int | None = None,
     *,
+    kind: str | None = None,
     n_jobs: int | None = -1,
     progress: Any = False,
 ) -> list[Doubt]:
     """Return the n most doubtful labels; `TextTagger.review_labels` says what the rest is."""
     check_count("n", n)
+    if kind not in (None, WRONG, MISSING):
+        raise ParameterError(f"kind must be {WRONG!r}, {MISSING!r} or None (both), not {kind!r}")
     review = rank_labels(stored, documents, folds, n_jobs=n_jobs, progress=progress)
-    return [_describe(review, *pair) for pair in zip(*(each[:n].tolist() for each in review.ranked), strict=True)]
+    pairs = (each[:n].tolist() for each in review.ranked.of_kind(kind))
+    return [_describe(review, *pair) for pair in zip(*pairs, strict=True)]
 
 
 def rank_labels(
