@@ -30,7 +30,7 @@ class Server:
     def ask(self, path: str, body: Any = None) -> Any:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
         content = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.url + path, content, headers), timeout=10) as answer:
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, content, headers), timeout=60) as answer:
             return json.load(answer)
 
     def stop(self) -> None:

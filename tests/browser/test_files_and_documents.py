@@ -149,6 +149,18 @@ def test_a_doubtful_label_is_corrected(own_server, new_page):
     assert own_server.ask("health")["points"] == 3000
 
 
+@pytest.mark.parametrize("shown", [{"cut": True}, {"text": None}])
+def test_a_doubtful_label_of_a_text_that_is_not_whole_cannot_be_saved(server, new_page, shown):
+    doubts = server.ask("doubts", {"n": 1})
+    doubts["doubts"][0]["document"] |= shown
+    page = new_page(f"{server.url}#/review")
+    page.route("**/doubts", lambda route: route.fulfill(json=doubts))
+    page.click("#review-doubts")
+    expect(page.locator("#queue-title")).to_have_text("Review: 1 of 1")
+    expect(page.locator("#queue-told")).to_contain_text("correct it with neartag add --replace")
+    expect(page.locator("#text")).to_have_value("")
+
+
 def test_documents_are_browsed_searched_corrected_and_deleted(own_server, new_page):
     page = new_page(own_server.url)
     page.get_by_role("link", name="Documents").click()

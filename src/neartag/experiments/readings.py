@@ -83,6 +83,11 @@ READINGS = {
         "Ω and the target are cosines.",
         {"label_similarity": "cosine"},
     ),
+    "cosine-labels-one-cluster": Reading(
+        "label vectors of unit length, one cluster",
+        "The two readings together that came nearest to the printed numbers on MediaMill, each by itself.",
+        {"label_similarity": "cosine", "n_clusters": 1},
+    ),
     "cosine-distance": Reading(
         "kNN by cosine",
         "Algorithm 2 looks for the nearest points of Z and names no distance. Here the cosine.",

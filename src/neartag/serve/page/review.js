@@ -70,6 +70,11 @@ function showItem() {
     startNew(item.id);
     return setText(item.text);
   }
+  if (item.document.text === null || item.document.cut) { // saving would put what is shown in place of the whole text
+    stopEditing();
+    at("queue-told").textContent = `The page does not have the whole text of ${item.document.id}: correct it with neartag add --replace.`;
+    return setText("");
+  }
   return edit({ ...item.document, offered: item.kind === "missing" ? [item.label] : [] });
 }
 
