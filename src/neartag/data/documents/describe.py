@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from neartag.data.documents.fields import LABEL_FIELDS, Fields
-from neartag.data.documents.label_cells import reuse
+from neartag.data.documents.label_cells import WEAKEST, looks_like_lists, reuse
 
 _SHOWN = 5
 _LONG_NAME = 100  # characters: more like a text than a label
@@ -66,6 +66,13 @@ def find_suspicions(names: list[str], counts: np.ndarray) -> list[str]:
         held = [name for name in used if mark in name]
         if held:
             problems.append(f"{len(held):,} labels hold {mark!r}, such as {held[0][:40]!r}; --separator splits them")
+    for mark in WEAKEST:
+        if looks_like_lists(used, mark, _SUSPICIOUS_REUSE):
+            held = [name for name in used if mark in name]
+            problems.append(
+                f"{len(held):,} labels are made of the same parts, such as {held[0][:40]!r}; --separator {mark} splits "
+                "them"
+            )
     blanks = [name for name in used if " " in name]
     if len(blanks) >= _MIN_BLANKS and reuse(used, " ") >= _SUSPICIOUS_REUSE:
         problems.append(
