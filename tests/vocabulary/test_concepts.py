@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neartag.core.errors import DataError, ParameterError
+from neartag.data.near_duplicates import find_near_duplicates
 from neartag.tagging import restricted
 from neartag.vocabulary.concepts import Concept, Vocabulary
 from neartag.vocabulary.hierarchy import Hierarchy
 from neartag.vocabulary.mapping import map_labels
-from neartag.vocabulary.near_duplicates import find_near_duplicates
 from neartag.vocabulary.read import read_vocabulary
 from neartag.vocabulary.selection import LabelSelection
 from neartag.vocabulary.state import from_json, to_json
