@@ -149,12 +149,55 @@ def test_a_doubtful_label_is_corrected(own_server, new_page):
     assert own_server.ask("health")["points"] == 3000
 
 
+def test_a_document_that_stands_twice_in_the_queue_is_shown_as_it_is_now(own_server, new_page):
+    first, other = own_server.ask("documents?query=chess&limit=2")["documents"]
+    absent = ["use::editing", "use::browsing", "made-of::font"]
+    assert not {*absent} & {*first["labels"]}
+
+    def doubt(document, label):
+        kind = "wrong" if label in document["labels"] else "missing"
+        return {"document": document, "label": label, "kind": kind, "score": 0.9, "reason": "so", "evidence": []}
+
+    doubts = [
+        doubt(first, absent[0]),
+        doubt(first, absent[1]),  # settled with the one before
+        doubt(other, other["labels"][0]),  # which will be gone
+        doubt(first, first["labels"][0]),
+    ]
+    page = new_page(f"{own_server.url}#/review")
+    page.route("**/doubts", lambda route: route.fulfill(json={"doubts": doubts}))
+    page.click("#review-doubts")
+    expect(page.locator("#kept .chip > bdi")).to_have_text(first["labels"])
+    own_server.ask("forget", {"ids": [other["id"]]})
+    for label in absent[:2]:
+        page.fill("#finder", label)
+        page.keyboard.press("Enter")
+        expect(page.locator("#kept")).to_contain_text(label)
+    page.click("#add")
+    give_token(page)
+    expect(page.locator("#queue-title")).to_have_text("Review: 4 of 4")
+    expect(page.locator("#queue-title")).to_be_focused()
+    expect(page.locator("#queue-told p")).to_have_text(
+        [
+            f"Saved {first['id']}.",
+            f"Settled already: {first['id']} has {absent[1]}.",
+            f"The model has no {other['id']} any more.",
+        ]
+    )
+    expect(page.locator("#kept .chip > bdi")).to_have_count(len(first["labels"]) + 2)
+    page.get_by_role("button", name=f"Take away {first['labels'][0]}", exact=True).click()
+    page.click("#add")
+    expect(page.locator("#review-told")).to_have_text("Reviewed all 4 documents; 2 saved, 1 settled already, 1 gone.")
+    (now,) = own_server.ask(f"documents?id={first['id']}")["documents"]
+    assert {*now["labels"]} == {*first["labels"][1:], *absent[:2]}
+
+
 @pytest.mark.parametrize("shown", [{"cut": True}, {"text": None}])
 def test_a_doubtful_label_of_a_text_that_is_not_whole_cannot_be_saved(server, new_page, shown):
-    doubts = server.ask("doubts", {"n": 1})
-    doubts["doubts"][0]["document"] |= shown
+    document = server.ask("doubts", {"n": 1})["doubts"][0]["document"] | shown
     page = new_page(f"{server.url}#/review")
-    page.route("**/doubts", lambda route: route.fulfill(json=doubts))
+    page.route("**/documents?id=*", lambda route: route.fulfill(json={"documents": [document]}))
+    page.fill("#review-n", "1")
     page.click("#review-doubts")
     expect(page.locator("#queue-title")).to_have_text("Review: 1 of 1")
     expect(page.locator("#queue-told")).to_contain_text("correct it with neartag add --replace")

@@ -129,6 +129,9 @@ def test_documents_are_searched_by_text_id_and_label(plain):
     assert [each["id"] for each in having["documents"]] == both[:100]
     assert names[5] in [each["id"] for each in plain.get(f"/documents?query={names[5]}").json()["documents"]]
     assert "no label" in error_of(plain.get("/documents?label=nothing"), 422)
+    one = plain.get("/documents", params={"id": names[5]}).json()
+    assert [each["id"] for each in one["documents"]] == [names[5]]
+    assert plain.get("/documents", params={"id": names[5][:-1] + "~"}).json()["total"] == 0
     for bad in ("limit=0", "limit=101", "offset=-1", f"query={'x' * 501}"):
         assert error_of(plain.get(f"/documents?{bad}"), 422)
 

@@ -146,7 +146,7 @@ async function addDocument() {
   if (!state.editing) state.decided.clear();
   tellAdd(...told);
   await afterChange();
-  for (const act of after) act(answer.ids);
+  for (const act of after) act(answer.ids, { text, labels });
 }
 
 async function takeBack(ids) {

@@ -1,17 +1,23 @@
 // The review: texts that are worth labelling, or labels that look wrong, one document after another.
 
-import { at, counted, make, named, percent } from "./dom.js";
+import { at, button, counted, make, named, percent } from "./dom.js";
 import { edit, startNew, stopEditing, whenAdded } from "./correct.js";
 import { fileFields } from "./file.js";
 import { recall, remember } from "./memory.js";
 import { documentName } from "./reasons.js";
-import { ask, lost, sendFile } from "./server.js";
+import { Unreachable, ask, drop, lost, sendFile } from "./server.js";
+import { state } from "./state.js";
 import { setText } from "./tagging.js";
 import { go } from "./views.js";
 
 const PATIENCE = 75000; // milliseconds
 
-let queue = null; // { items, place, saved }; each item is a text to label, or a document with a doubtful label
+// A change is seen by every worker of the server within a second: until then the page knows better what it saved.
+const SEEN = 2000; // milliseconds
+
+// { items, place, saved, settled, gone }; each item is a text to label, or a document with a doubtful label
+let queue = null;
+const own = new Map(); // documents that were saved here: their text and labels, and when
 
 async function find(act) {
   at("review-told").replaceChildren(make("p", {}, "Looking…"));
@@ -23,10 +29,11 @@ async function find(act) {
       return;
     }
     at("review-told").replaceChildren();
-    queue = { items, place: 0, saved: 0 };
+    at("queue-told").replaceChildren();
+    queue = { items, place: 0, saved: 0, settled: 0, gone: 0 };
     go("#/");
     await showItem();
-    at("queue-title").focus();
+    if (queue !== null) at("queue-title").focus();
   } catch (error) {
     at("review-told").replaceChildren(make("p", { class: "alarm" }, error.message));
     lost(error, () => {});
@@ -61,21 +68,62 @@ async function findDoubts() {
 
 // ---------------------------------------------------------------- one document after another
 
-function showItem() {
+// Shows the item whose turn it is. A document is shown as it is now: it may have been changed since the question was asked.
+async function showItem() {
+  drop("item");
   remember("queue", queue);
   at("queue").hidden = queue === null;
-  if (queue === null) return undefined;
+  if (queue === null) return;
   const item = showBar();
   if (!item.document) {
     startNew(item.id);
-    return setText(item.text);
+    await setText(item.text);
+    return;
   }
-  if (item.document.text === null || item.document.cut) { // saving would put what is shown in place of the whole text
-    stopEditing();
-    at("queue-told").textContent = `The page does not have the whole text of ${item.document.id}: correct it with neartag add --replace.`;
-    return setText("");
+  stopEditing();
+  setText(""); // what was there is not to be saved for this document
+  let now;
+  try {
+    now = await askDocument(item.document);
+  } catch (error) {
+    if (error instanceof Unreachable || error.status === 503) tellTrouble(error.message);
+    lost(error, tellTrouble);
+    return;
   }
-  return edit({ ...item.document, offered: item.kind === "missing" ? [item.label] : [] });
+  await showDocument(item, now);
+}
+
+// The document as it is now; undefined where it is gone.
+async function askDocument({ id }) {
+  const saved = own.get(id);
+  const { documents } = await ask(`documents?${new URLSearchParams({ id, limit: 1 })}`, undefined, { newest: "item" });
+  return saved && Date.now() - saved.when < SEEN ? { ...documents[0], ...saved.document } : documents[0];
+}
+
+async function showDocument({ label, kind, document: { id } }, now) {
+  if (!now) {
+    queue.gone += 1;
+    tell("The model has no ", named(id), " any more.");
+    await next();
+  } else if (now.labels.includes(label) === (kind === "missing")) {
+    queue.settled += 1;
+    tell("Settled already: ", named(id), kind === "missing" ? " has " : " no longer has ", named(label), ".");
+    await next();
+  } else if (now.text === null || now.cut) { // saving would put what is shown in place of the whole text
+    tell("The page does not have the whole text of ", named(id), ": correct it with neartag add --replace.");
+  } else await edit({ ...now, offered: kind === "missing" ? [label] : [] });
+}
+
+function tellTrouble(message) {
+  const again = () => {
+    at("queue-told").replaceChildren();
+    showItem();
+  };
+  tell(make("span", { class: "alarm" }, message), " ", button("link", "Try again", again));
+}
+
+function tell(...parts) {
+  at("queue-told").append(make("p", {}, ...parts));
 }
 
 function showBar() {
@@ -109,11 +157,14 @@ function evidence(near) {
 async function next() {
   queue.place += 1;
   if (queue.place < queue.items.length) {
-    await showItem();
+    const shown = showItem();
     at("queue-title").focus();
+    await shown;
     return;
   }
-  end(`Reviewed all ${counted(queue.items.length, "document")}; ${queue.saved} saved.`);
+  const { items, saved, settled, gone } = queue;
+  const others = [settled ? `, ${settled} settled already` : "", gone ? `, ${gone} gone` : ""].join("");
+  end(`Reviewed all ${counted(items.length, "document")}; ${saved} saved${others}.`);
 }
 
 function end(told) {
@@ -125,15 +176,17 @@ function end(told) {
   go("#/review");
 }
 
-whenAdded((ids) => {
+whenAdded(([id], document) => {
   if (queue === null) return;
   queue.saved += 1;
-  at("queue-told").textContent = `Saved ${ids[0]}.`;
+  own.set(id, { document: { id, ...document }, when: Date.now() });
+  at("queue-told").replaceChildren();
+  tell("Saved ", named(id), ".");
   next();
 });
 
 at("queue-skip").addEventListener("click", () => {
-  at("queue-told").textContent = "";
+  at("queue-told").replaceChildren();
   next();
 });
 at("queue-end").addEventListener("click", () => end(`Ended: ${queue.saved} of ${counted(queue.items.length, "document")} saved.`));
@@ -146,5 +199,7 @@ at("review-doubts").addEventListener("click", () => find(findDoubts));
 export function recallQueue() {
   queue = recall("queue");
   at("queue").hidden = queue === null;
-  if (queue !== null) showBar();
+  if (queue === null) return;
+  const { document } = showBar();
+  if (document && state.editing?.id !== document.id) showItem(); // the page was left before the document came
 }
