@@ -241,6 +241,64 @@ def test_documents_are_browsed_searched_corrected_and_deleted(own_server, new_pa
     expect(page.locator("#model")).to_contain_text("2,999 documents")
 
 
+def test_a_text_that_was_being_typed_comes_back(server, new_page):
+    page = new_page(server.url)
+
+    def expect_typed():
+        expect(page.locator("#text")).to_have_value(TEXT)
+        expect(page.locator("#kept")).to_contain_text("use::editing")
+        expect(page.locator("#draft")).to_be_hidden()
+
+    def open_document():
+        page.get_by_role("link", name="Documents").click()
+        page.get_by_role("button", name="Show its labels and reasons").first.click()
+
+    def begin_review():
+        page.get_by_role("link", name="Review").click()
+        page.fill("#review-texts", "a sound mixer\nan editor for lisp")
+        page.click("#review-send")
+        expect(page.locator("#queue-title")).to_have_text("Review: 1 of 2")
+
+    page.fill("#text", TEXT)
+    expect(page.locator("#kept")).to_be_visible()
+    page.fill("#finder", "use::editing")
+    page.keyboard.press("Enter")
+    expect_typed()
+    open_document()
+    expect(page.locator("#text")).not_to_have_value(TEXT)
+    page.get_by_role("button", name="Leave it as it is").click()
+    expect_typed()
+    begin_review()
+    page.reload()
+    expect(page.locator("#queue-title")).to_have_text("Review: 1 of 2")
+    page.click("#queue-skip")
+    page.click("#queue-skip")
+    expect(page.locator("#review-told")).to_contain_text("The text that you were typing is back")
+    page.get_by_role("link", name="One text").click()
+    expect_typed()
+    open_document()
+    page.click("#clear")
+    expect(page.locator("#text")).to_have_value("")
+    page.click("#draft")
+    expect_typed()
+
+
+def test_a_document_opened_during_a_review_takes_no_items_place(server, new_page):
+    page = new_page(f"{server.url}#/review")
+    page.fill("#review-texts", "a sound mixer\nan editor for lisp")
+    page.click("#review-send")
+    expect(page.locator("#queue-title")).to_have_text("Review: 1 of 2")
+    first = page.locator("#text").input_value()
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_role("button", name="Show its labels and reasons").first.click()
+    expect(page.locator("#queue-title")).to_have_text("Review: 1 of 3")
+    expect(page.locator("#queue-why")).to_have_text("You opened it in the documents. The review goes on after it.")
+    expect(page.locator("#text")).to_have_value(server.ask("documents?limit=1")["documents"][0]["text"])
+    page.click("#queue-skip")
+    expect(page.locator("#queue-title")).to_have_text("Review: 2 of 3")
+    expect(page.locator("#text")).to_have_value(first)
+
+
 def test_without_a_token_the_page_only_reads(new_page, own_model):
     with serving(own_model, token=None) as server:
         page = new_page(f"{server.url}#/documents")

@@ -1,13 +1,14 @@
 // The documents of the model: browsed, searched, corrected and deleted.
 
 import { after, at, button, counted, make, named } from "./dom.js";
-import { change, edit } from "./correct.js";
+import { change } from "./correct.js";
 import { showModel } from "./model.js";
 import { documentName } from "./reasons.js";
+import { open } from "./review.js";
 import { ask, lost } from "./server.js";
 import { state } from "./state.js";
 import { askWithToken } from "./token.js";
-import { go, whenShown } from "./views.js";
+import { whenShown } from "./views.js";
 
 const AT_ONCE = 20;
 const OFFERED = 12; // labels
@@ -64,11 +65,6 @@ function item(found) {
     make("ul", { class: "tags", "aria-label": "Its labels" }, ...found.labels.map((label) => make("li", { class: "tag" }, named(label)))),
     acts,
   );
-}
-
-function open(found) {
-  go("#/");
-  edit(found);
 }
 
 function askDelete(found) {

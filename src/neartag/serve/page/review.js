@@ -2,6 +2,7 @@
 
 import { at, button, counted, make, named, percent } from "./dom.js";
 import { edit, startNew, stopEditing, whenAdded } from "./correct.js";
+import { bringBack, keepDraft } from "./draft.js";
 import { fileFields } from "./file.js";
 import { recall, remember } from "./memory.js";
 import { documentName } from "./reasons.js";
@@ -30,6 +31,7 @@ async function find(act) {
     }
     at("review-told").replaceChildren();
     at("queue-told").replaceChildren();
+    keepDraft();
     queue = { items, place: 0, saved: 0, settled: 0, gone: 0 };
     go("#/");
     await showItem();
@@ -105,7 +107,7 @@ async function showDocument({ label, kind, document: { id } }, now) {
     queue.gone += 1;
     tell("The model has no ", named(id), " any more.");
     await next();
-  } else if (now.labels.includes(label) === (kind === "missing")) {
+  } else if (label && now.labels.includes(label) === (kind === "missing")) {
     queue.settled += 1;
     tell("Settled already: ", named(id), kind === "missing" ? " has " : " no longer has ", named(label), ".");
     await next();
@@ -126,6 +128,16 @@ function tell(...parts) {
   at("queue-told").append(make("p", {}, ...parts));
 }
 
+// Shows a document of the model to be corrected: alone or, where a queue is under way, as the next in it.
+export function open(found) {
+  keepDraft();
+  go("#/");
+  if (queue === null) return edit(found);
+  queue.items.splice(queue.place, 0, { document: found, evidence: [] });
+  at("queue-told").replaceChildren();
+  return showItem();
+}
+
 function showBar() {
   const { items, place } = queue;
   const item = items[place];
@@ -134,7 +146,8 @@ function showBar() {
   return item;
 }
 
-function reason({ label, kind, score, why }) {
+function reason({ document, label, kind, score, why }) {
+  if (document && !label) return [make("p", {}, "You opened it in the documents. The review goes on after it.")];
   if (!label) return [make("p", {}, `Worth labelling. ${why[0].toUpperCase()}${why.slice(1)}.`)];
   const what = kind === "wrong" ? "Probably wrong: " : "Probably missing: ";
   return [make("p", {}, what, make("strong", {}, named(label)), ` (${percent(score)}). ${why}.`)];
@@ -170,9 +183,8 @@ async function next() {
 function end(told) {
   queue = null;
   showItem();
-  stopEditing();
-  setText("");
-  at("review-told").replaceChildren(make("p", {}, told));
+  const back = bringBack() ? " The text that you were typing is back under One text." : "";
+  at("review-told").replaceChildren(make("p", {}, told + back));
   go("#/review");
 }
 
