@@ -23,9 +23,14 @@ class Columns:
 
 def find_columns(path: Path | str, header: list[str], fields: Fields, labelled: bool) -> Columns:
     """Return where a table has the parts of a document; DataError if a part that it must have is missing."""
-    labels = fields.select_label_fields(header)
+    places: dict[str, int] = {}  # the first column of each name; a table may have many thousands
+    repeats: dict[str, None] = {}
+    for place, name in enumerate(header):
+        if places.setdefault(name, place) != place:
+            repeats[name] = None
+    labels = fields.select_label_fields(places)
     wanted = wanted_columns(fields, labelled)
-    missing = [repr(name) for name in wanted if name not in header]
+    missing = [repr(name) for name in wanted if name not in places]
     if labelled and not labels and fields.labels is None:
         missing.append(" or ".join(map(repr, LABEL_FIELDS)))
     if missing:
@@ -33,14 +38,14 @@ def find_columns(path: Path | str, header: list[str], fields: Fields, labelled: 
         remedy = f"the columns there are: {there}; {_NAME_IT}"
         raise line_error(path, 1, f"there is no column {', '.join(missing)}", remedy)
     used = {*wanted, *labels, fields.id}
-    repeated = [repr(name) for name in dict.fromkeys(header) if name in used and header.count(name) > 1]
+    repeated = [repr(name) for name in repeats if name in used]
     if repeated:
         raise line_error(path, 1, f"there is more than one column {', '.join(repeated)}", "give each a name of its own")
     return Columns(
-        text=[header.index(name) for name in fields.text_fields],
-        labels=[header.index(name) for name in labels] if labelled else [],
-        id=header.index(fields.id) if fields.id in header else None,
-        vector=None if fields.vector is None else header.index(fields.vector),
+        text=[places[name] for name in fields.text_fields],
+        labels=[places[name] for name in labels] if labelled else [],
+        id=None if fields.id is None else places.get(fields.id),
+        vector=None if fields.vector is None else places[fields.vector],
     )
 
 
