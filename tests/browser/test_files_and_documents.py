@@ -76,10 +76,24 @@ def test_what_is_wrong_with_a_file_is_said(new_page, own_model, tmp_path, noted)
         page.set_input_files("#file", other)
         page.click("#file-send")
         expect(page.locator("#file-told")).to_contain_text("there is no column 'text'")
+        expect(page.locator("#file-told")).to_contain_text("name the right one by “Column with the text”.")
         expect(page.locator("#file-told")).not_to_contain_text("--")
-        page.fill("#file-text", "title+body")
+        page.fill("#file-text", "title + body")
         page.keyboard.press("Enter")
         expect(page.locator("#file-told")).to_contain_text("1 row, of which 1 got labels")
+        other.write_bytes("C++|b\ncaf\xe9|x\n".encode("cp1252"))
+        page.fill("#file-text", "C++")
+        page.locator("#file-form summary").click()
+        page.fill("#file-encoding", "utf-8")
+        page.set_input_files("#file", other)
+        page.locator("#file-form summary").click()
+        page.click("#file-send")
+        expect(page.locator("#file-told")).to_contain_text("give its encoding by “Encoding”, such as cp1252")
+        page.fill("#file-encoding", "cp1252")  # the message has opened what it speaks of
+        page.fill("#file-delimiter", "|")
+        page.click("#file-send")
+        expect(page.locator("#file-preview tbody td").first).to_have_text("café")
+        look(page, "file-more")
         page.set_input_files("#file", large)
         page.click("#file-send")
         expect(page.locator("#file-told")).to_contain_text("larger than")
@@ -99,8 +113,6 @@ def test_a_queue_of_texts_is_labelled_one_after_another(own_server, new_page, ta
     expect(page.locator("#queue-why")).to_contain_text("Worth labelling")
     first = page.locator("#text").input_value()
     assert first in TEXTS
-    page.locator("#queue summary").click()
-    look(page, "queue")
     page.reload()  # nothing is lost
     expect(page.locator("#queue-title")).to_have_text("Review: 1 of 3")
     expect(page.locator("#text")).to_have_value(first)
@@ -114,6 +126,8 @@ def test_a_queue_of_texts_is_labelled_one_after_another(own_server, new_page, ta
     (added,) = own_server.ask("documents?limit=1")["documents"]
     assert (added["text"], added["id"]) == (first, f"n{TEXTS.index(first)}")
     assert "game::board" in added["labels"]
+    page.locator("#queue summary").click()  # the first text was of no known word, and near to nothing
+    look(page, "queue")
     page.click("#queue-skip")
     expect(page.locator("#queue-title")).to_have_text("Review: 3 of 3")
     page.click("#queue-skip")

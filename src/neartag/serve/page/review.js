@@ -3,7 +3,7 @@
 import { at, button, counted, make, named, percent } from "./dom.js";
 import { edit, startNew, stopEditing, whenAdded } from "./correct.js";
 import { bringBack, keepDraft } from "./draft.js";
-import { fileFields } from "./file.js";
+import { fileQuery, inWords } from "./file.js";
 import { recall, remember } from "./memory.js";
 import { documentName } from "./reasons.js";
 import { Unreachable, ask, drop, lost, sendFile } from "./server.js";
@@ -37,7 +37,7 @@ async function find(act) {
     await showItem();
     if (queue !== null) at("queue-title").focus();
   } catch (error) {
-    at("review-told").replaceChildren(make("p", { class: "alarm" }, error.message));
+    at("review-told").replaceChildren(make("p", { class: "alarm" }, inWords(error.message, at("review-form"))));
     lost(error, () => {});
   }
 }
@@ -55,8 +55,7 @@ async function findTexts() {
   const settings = { newest: "review", patience: PATIENCE };
   let answer;
   if (file) {
-    const query = new URLSearchParams({ name: file.name, n, ...fileFields(form) });
-    const sent = await sendFile(`review-file?${query}`, file, settings);
+    const sent = await sendFile(`review-file?${fileQuery(form, file, { n })}`, file, settings);
     answer = JSON.parse(await sent.text.text());
   } else answer = await ask("review", { texts, n }, settings);
   return answer.documents.map(({ id, text, reason, evidence }) => ({ id, text, why: reason, evidence }));
