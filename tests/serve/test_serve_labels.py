@@ -89,6 +89,8 @@ def test_a_vocabulary_gives_names_and_closes(closed):
     assert "closed" in error_of(closed.post("/add", refused, headers=BEARER), 409)
     fine = {"documents": [{"text": TEXT, "labels": ["application", "unused"], "id": "mine"}]}
     assert closed.post("/add", fine, headers=BEARER).json()["new_labels"] == ["unused"]
+    answers = [closed.get("/documents?limit=100"), closed.post("/explain", {"text": TEXT}), closed.post("/doubts", {})]
+    assert all(each.json()["names"] == {LABEL: {"en": LABEL, "fi": "ohjelma"}} for each in answers)
     (document,) = closed.get("/documents?query=mine&limit=1").json()["documents"]
     assert sorted(document["labels"]) == [LABEL, "unused"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from neartag.core.errors import ParameterError
+from neartag.serve.labels import names_of
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.explain import labels_of
 from neartag.tagging.label_changes import find_label
@@ -41,7 +42,8 @@ def browse(tagger: TextTagger, query: str, label: str, name: str, offset: int, l
         points = points[[point_id(stored, int(point)) == name for point in points]]
     points, complete = (points[::-1], True) if not query else _search(stored, points[::-1], query)
     shown = [describe(stored, int(point)) for point in points[offset : offset + limit]]
-    return {"documents": shown, "total": len(points), "complete": complete}
+    names = names_of(stored.vocabulary, (label for document in shown for label in document["labels"]))
+    return {"documents": shown, "total": len(points), "complete": complete, "names": names}
 
 
 def describe(stored: StoredModel, point: int) -> dict[str, Any]:

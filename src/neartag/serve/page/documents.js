@@ -6,7 +6,7 @@ import { showModel } from "./model.js";
 import { documentName } from "./reasons.js";
 import { open } from "./review.js";
 import { ask, lost } from "./server.js";
-import { state } from "./state.js";
+import { learnNames, shownName, state } from "./state.js";
 import { askWithToken } from "./token.js";
 import { whenShown } from "./views.js";
 
@@ -26,6 +26,7 @@ async function showDocuments() {
     }
     const answer = await ask(`documents?${new URLSearchParams(wanted)}`, undefined, { newest: "documents" });
     tell();
+    learnNames(answer.names);
     list(answer, wanted.query || wanted.label);
   } catch (error) {
     lost(error, (message) => {
@@ -62,7 +63,7 @@ function item(found) {
     { class: "voter" },
     make("p", { class: "who" }, documentName(found)),
     make("p", { class: "words", dir: "auto" }, text),
-    make("ul", { class: "tags", "aria-label": "Its labels" }, ...found.labels.map((label) => make("li", { class: "tag" }, named(label)))),
+    make("ul", { class: "tags", "aria-label": "Its labels" }, ...found.labels.map((label) => make("li", { class: "tag" }, named(shownName(label))))),
     acts,
   );
 }

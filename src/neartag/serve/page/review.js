@@ -7,7 +7,7 @@ import { fileQuery, inWords } from "./file.js";
 import { recall, remember } from "./memory.js";
 import { documentName } from "./reasons.js";
 import { Unreachable, ask, drop, lost, sendFile } from "./server.js";
-import { state } from "./state.js";
+import { learnNames, shownName, state } from "./state.js";
 import { setText } from "./tagging.js";
 import { go } from "./views.js";
 
@@ -58,12 +58,14 @@ async function findTexts() {
     const sent = await sendFile(`review-file?${fileQuery(form, file, { n })}`, file, settings);
     answer = JSON.parse(await sent.text.text());
   } else answer = await ask("review", { texts, n }, settings);
+  learnNames(answer.names);
   return answer.documents.map(({ id, text, reason, evidence }) => ({ id, text, why: reason, evidence }));
 }
 
 async function findDoubts() {
   const n = Number(at("review-form").elements.n.value);
-  const { doubts } = await ask("doubts", { n }, { newest: "review", patience: PATIENCE });
+  const { doubts, names } = await ask("doubts", { n }, { newest: "review", patience: PATIENCE });
+  learnNames(names);
   return doubts.map(({ document, label, kind, score, reason, evidence }) => ({ document, label, kind, score, why: reason, evidence }));
 }
 
@@ -97,7 +99,8 @@ async function showItem() {
 // The document as it is now; undefined where it is gone.
 async function askDocument({ id }) {
   const saved = own.get(id);
-  const { documents } = await ask(`documents?${new URLSearchParams({ id, limit: 1 })}`, undefined, { newest: "item" });
+  const { documents, names } = await ask(`documents?${new URLSearchParams({ id, limit: 1 })}`, undefined, { newest: "item" });
+  learnNames(names);
   return saved && Date.now() - saved.when < SEEN ? { ...documents[0], ...saved.document } : documents[0];
 }
 
@@ -108,7 +111,7 @@ async function showDocument({ label, kind, document: { id } }, now) {
     await next();
   } else if (label && now.labels.includes(label) === (kind === "missing")) {
     queue.settled += 1;
-    tell("Settled already: ", named(id), kind === "missing" ? " has " : " no longer has ", named(label), ".");
+    tell("Settled already: ", named(id), kind === "missing" ? " has " : " no longer has ", named(shownName(label)), ".");
     await next();
   } else if (now.text === null || now.cut) { // saving would put what is shown in place of the whole text
     tell("The page does not have the whole text of ", named(id), ": correct it with neartag add --replace.");
@@ -149,7 +152,7 @@ function reason({ document, label, kind, score, why }) {
   if (document && !label) return [make("p", {}, "You opened it in the documents. The review goes on after it.")];
   if (!label) return [make("p", {}, `Worth labelling. ${why[0].toUpperCase()}${why.slice(1)}.`)];
   const what = kind === "wrong" ? "Probably wrong: " : "Probably missing: ";
-  return [make("p", {}, what, make("strong", {}, named(label)), ` (${percent(score)}). ${why}.`)];
+  return [make("p", {}, what, make("strong", {}, named(shownName(label))), ` (${percent(score)}). ${why}.`)];
 }
 
 function evidence(near) {
@@ -160,7 +163,7 @@ function evidence(near) {
       { class: "voter" },
       make("p", { class: "who" }, documentName(each), make("span", { class: "quiet" }, `similarity ${each.similarity.toFixed(2)}`)),
       make("p", { class: "quiet" }, each.words.length ? `In common: ${each.words.join(", ")}` : "No word in common"),
-      make("ul", { class: "tags", "aria-label": "Its labels" }, ...each.labels.map((label) => make("li", { class: "tag" }, named(label)))),
+      make("ul", { class: "tags", "aria-label": "Its labels" }, ...each.labels.map((label) => make("li", { class: "tag" }, named(shownName(label))))),
     ),
   );
   return [make("details", { "aria-label": "The nearest documents" }, make("summary", {}, "The nearest documents"), make("ol", { class: "voters" }, ...items))];
@@ -206,6 +209,11 @@ at("review-form").addEventListener("submit", (event) => {
   find(findTexts);
 });
 at("review-doubts").addEventListener("click", () => find(findDoubts));
+
+// The names of labels may be wanted in another language now.
+at("language").addEventListener("change", () => {
+  if (queue !== null) showBar();
+});
 
 export function recallQueue() {
   queue = recall("queue");
