@@ -76,10 +76,24 @@ def test_what_is_wrong_with_a_file_is_said(new_page, own_model, tmp_path, noted)
         page.set_input_files("#file", other)
         page.click("#file-send")
         expect(page.locator("#file-told")).to_contain_text("there is no column 'text'")
+        expect(page.locator("#file-told")).to_contain_text("name the right one by “Column with the text”.")
         expect(page.locator("#file-told")).not_to_contain_text("--")
-        page.fill("#file-text", "title+body")
+        page.fill("#file-text", "title + body")
         page.keyboard.press("Enter")
         expect(page.locator("#file-told")).to_contain_text("1 row, of which 1 got labels")
+        other.write_bytes("C++|b\ncaf\xe9|x\n".encode("cp1252"))
+        page.fill("#file-text", "C++")
+        page.locator("#file-form summary").click()
+        page.fill("#file-encoding", "utf-8")
+        page.set_input_files("#file", other)
+        page.locator("#file-form summary").click()
+        page.click("#file-send")
+        expect(page.locator("#file-told")).to_contain_text("give its encoding by “Encoding”, such as cp1252")
+        page.fill("#file-encoding", "cp1252")  # the message has opened what it speaks of
+        page.fill("#file-delimiter", "|")
+        page.click("#file-send")
+        expect(page.locator("#file-preview tbody td").first).to_have_text("café")
+        look(page, "file-more")
         page.set_input_files("#file", large)
         page.click("#file-send")
         expect(page.locator("#file-told")).to_contain_text("larger than")
@@ -99,8 +113,6 @@ def test_a_queue_of_texts_is_labelled_one_after_another(own_server, new_page, ta
     expect(page.locator("#queue-why")).to_contain_text("Worth labelling")
     first = page.locator("#text").input_value()
     assert first in TEXTS
-    page.locator("#queue summary").click()
-    look(page, "queue")
     page.reload()  # nothing is lost
     expect(page.locator("#queue-title")).to_have_text("Review: 1 of 3")
     expect(page.locator("#text")).to_have_value(first)
@@ -114,6 +126,8 @@ def test_a_queue_of_texts_is_labelled_one_after_another(own_server, new_page, ta
     (added,) = own_server.ask("documents?limit=1")["documents"]
     assert (added["text"], added["id"]) == (first, f"n{TEXTS.index(first)}")
     assert "game::board" in added["labels"]
+    page.locator("#queue summary").click()  # the first text was of no known word, and near to nothing
+    look(page, "queue")
     page.click("#queue-skip")
     expect(page.locator("#queue-title")).to_have_text("Review: 3 of 3")
     page.click("#queue-skip")
@@ -149,12 +163,55 @@ def test_a_doubtful_label_is_corrected(own_server, new_page):
     assert own_server.ask("health")["points"] == 3000
 
 
+def test_a_document_that_stands_twice_in_the_queue_is_shown_as_it_is_now(own_server, new_page):
+    first, other = own_server.ask("documents?query=chess&limit=2")["documents"]
+    absent = ["use::editing", "use::browsing", "made-of::font"]
+    assert not {*absent} & {*first["labels"]}
+
+    def doubt(document, label):
+        kind = "wrong" if label in document["labels"] else "missing"
+        return {"document": document, "label": label, "kind": kind, "score": 0.9, "reason": "so", "evidence": []}
+
+    doubts = [
+        doubt(first, absent[0]),
+        doubt(first, absent[1]),  # settled with the one before
+        doubt(other, other["labels"][0]),  # which will be gone
+        doubt(first, first["labels"][0]),
+    ]
+    page = new_page(f"{own_server.url}#/review")
+    page.route("**/doubts", lambda route: route.fulfill(json={"doubts": doubts}))
+    page.click("#review-doubts")
+    expect(page.locator("#kept .chip > bdi")).to_have_text(first["labels"])
+    own_server.ask("forget", {"ids": [other["id"]]})
+    for label in absent[:2]:
+        page.fill("#finder", label)
+        page.keyboard.press("Enter")
+        expect(page.locator("#kept")).to_contain_text(label)
+    page.click("#add")
+    give_token(page)
+    expect(page.locator("#queue-title")).to_have_text("Review: 4 of 4")
+    expect(page.locator("#queue-title")).to_be_focused()
+    expect(page.locator("#queue-told p")).to_have_text(
+        [
+            f"Saved {first['id']}.",
+            f"Settled already: {first['id']} has {absent[1]}.",
+            f"The model has no {other['id']} any more.",
+        ]
+    )
+    expect(page.locator("#kept .chip > bdi")).to_have_count(len(first["labels"]) + 2)
+    page.get_by_role("button", name=f"Take away {first['labels'][0]}", exact=True).click()
+    page.click("#add")
+    expect(page.locator("#review-told")).to_have_text("Reviewed all 4 documents; 2 saved, 1 settled already, 1 gone.")
+    (now,) = own_server.ask(f"documents?id={first['id']}")["documents"]
+    assert {*now["labels"]} == {*first["labels"][1:], *absent[:2]}
+
+
 @pytest.mark.parametrize("shown", [{"cut": True}, {"text": None}])
 def test_a_doubtful_label_of_a_text_that_is_not_whole_cannot_be_saved(server, new_page, shown):
-    doubts = server.ask("doubts", {"n": 1})
-    doubts["doubts"][0]["document"] |= shown
+    document = server.ask("doubts", {"n": 1})["doubts"][0]["document"] | shown
     page = new_page(f"{server.url}#/review")
-    page.route("**/doubts", lambda route: route.fulfill(json=doubts))
+    page.route("**/documents?id=*", lambda route: route.fulfill(json={"documents": [document]}))
+    page.fill("#review-n", "1")
     page.click("#review-doubts")
     expect(page.locator("#queue-title")).to_have_text("Review: 1 of 1")
     expect(page.locator("#queue-told")).to_contain_text("correct it with neartag add --replace")
@@ -196,6 +253,64 @@ def test_documents_are_browsed_searched_corrected_and_deleted(own_server, new_pa
     expect(page.locator("#documents-told")).to_contain_text(f"Deleted {first['id']}")
     expect(page.locator("#documents-list .voter")).to_have_count(found["total"] - 1)
     expect(page.locator("#model")).to_contain_text("2,999 documents")
+
+
+def test_a_text_that_was_being_typed_comes_back(server, new_page):
+    page = new_page(server.url)
+
+    def expect_typed():
+        expect(page.locator("#text")).to_have_value(TEXT)
+        expect(page.locator("#kept")).to_contain_text("use::editing")
+        expect(page.locator("#draft")).to_be_hidden()
+
+    def open_document():
+        page.get_by_role("link", name="Documents").click()
+        page.get_by_role("button", name="Show its labels and reasons").first.click()
+
+    def begin_review():
+        page.get_by_role("link", name="Review").click()
+        page.fill("#review-texts", "a sound mixer\nan editor for lisp")
+        page.click("#review-send")
+        expect(page.locator("#queue-title")).to_have_text("Review: 1 of 2")
+
+    page.fill("#text", TEXT)
+    expect(page.locator("#kept")).to_be_visible()
+    page.fill("#finder", "use::editing")
+    page.keyboard.press("Enter")
+    expect_typed()
+    open_document()
+    expect(page.locator("#text")).not_to_have_value(TEXT)
+    page.get_by_role("button", name="Leave it as it is").click()
+    expect_typed()
+    begin_review()
+    page.reload()
+    expect(page.locator("#queue-title")).to_have_text("Review: 1 of 2")
+    page.click("#queue-skip")
+    page.click("#queue-skip")
+    expect(page.locator("#review-told")).to_contain_text("The text that you were typing is back")
+    page.get_by_role("link", name="One text").click()
+    expect_typed()
+    open_document()
+    page.click("#clear")
+    expect(page.locator("#text")).to_have_value("")
+    page.click("#draft")
+    expect_typed()
+
+
+def test_a_document_opened_during_a_review_takes_no_items_place(server, new_page):
+    page = new_page(f"{server.url}#/review")
+    page.fill("#review-texts", "a sound mixer\nan editor for lisp")
+    page.click("#review-send")
+    expect(page.locator("#queue-title")).to_have_text("Review: 1 of 2")
+    first = page.locator("#text").input_value()
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_role("button", name="Show its labels and reasons").first.click()
+    expect(page.locator("#queue-title")).to_have_text("Review: 1 of 3")
+    expect(page.locator("#queue-why")).to_have_text("You opened it in the documents. The review goes on after it.")
+    expect(page.locator("#text")).to_have_value(server.ask("documents?limit=1")["documents"][0]["text"])
+    page.click("#queue-skip")
+    expect(page.locator("#queue-title")).to_have_text("Review: 2 of 3")
+    expect(page.locator("#text")).to_have_value(first)
 
 
 def test_without_a_token_the_page_only_reads(new_page, own_model):

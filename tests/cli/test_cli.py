@@ -402,7 +402,7 @@ class TestMistakes:
         broken.write_text("no numbers\n")  # the place is found out before anything is read
         assert "is a file" in fail("train", broken, file)
         assert "Not a directory" in fail("train", broken, file / "below")
-        assert "cannot be written" in fail("predict", folder / "model", file, "--output", tmp_path / "no" / "file")
+        assert "there is no folder" in fail("predict", folder / "model", file, "--output", tmp_path / "no" / "file")
         assert "cannot be written" in fail("convert", file, tmp_path / "no" / "file.npz")
         assert "is a file" in fail("demo", "--model", file)
         assert "--overwrite" in fail("demo", "--model", folder / "model")

@@ -226,7 +226,7 @@ def test_rows_of_features_have_a_report_too(tmp_path):
         settings = ("--embedding-dim", 2, "--no-refine") if method == "x1" else ()
         succeed("train", tmp_path, tmp_path / method, "--method", method, *settings, "--n-jobs", 1, "--quiet")
         arguments = ("evaluate", tmp_path / method, tmp_path, "--quiet", "--threshold", 1)
-        found = json.loads(succeed(*arguments, "--json", "--report", tmp_path / "report.html"))
+        found = json.loads(succeed(*arguments, "--json", "--report", tmp_path / "report.html", "--overwrite"))
         assert [each["label"] for each in found["by_label"]] == ["0", "1", "2"]
         tree = Tree((tmp_path / "report.html").read_text())
         assert len(tree.tables) >= 6
@@ -319,3 +319,25 @@ def test_confusions_need_no_dense_matrix():
     matches = match_labels(np.array([[7], [7]]), Y)
     other, times = find_confusions(matches, np.ones((2, 1), bool))
     assert (other[5], other[width - 1], times.sum()) == (7, 7, 2)
+
+
+@pytest.mark.parametrize("option", ["--report", "--labels-tsv"])
+def test_nothing_that_is_there_is_replaced_unasked(folder, tmp_path, option):
+    data, old = tmp_path / "docs.jsonl", tmp_path / "old.txt"
+    data.write_bytes((folder / "test.jsonl").read_bytes())
+    old.write_text("mine")
+    for target, told in (
+        (data, "would replace a file that is read here"),
+        (folder / "model" / "model.json", "would replace a file that is read here"),
+        (old, "is there already: give --overwrite"),
+    ):
+        before = target.read_bytes()
+        assert told in fail("evaluate", folder / "model", data, option, target)
+        assert target.read_bytes() == before
+    succeed("evaluate", folder / "model", data, option, old, "--overwrite", "--quiet")
+    assert old.read_text() != "mine"
+
+
+def test_page_and_table_are_two_files(folder, tmp_path):
+    both = ("--report", tmp_path / "one", "--labels-tsv", tmp_path / "one")
+    assert "are the same file" in fail("evaluate", folder / "model", folder / "test.jsonl", *both)

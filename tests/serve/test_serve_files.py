@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 import zipfile
 from urllib.parse import unquote
@@ -105,7 +106,7 @@ def test_rows_that_share_one_long_cell_are_counted():
 
 def test_a_threshold_and_columns(client):
     content = as_csv([["title", "body"], ["chess", "a chess playing program"]])
-    answer = send(client, content, text_field="title + body", threshold="0.5", prefix="new_")
+    answer = send(client, content, text_field=["title", "body"], threshold="0.5", prefix="new_")
     row = next(csv.DictReader(io.StringIO(answer.text)))
     tags = client.model.tagger.predict(["chess\na chess playing program"], 5, 0.5)[0]
     assert row["new_labels"] == ";".join(tag.label for tag in tags)
@@ -132,6 +133,48 @@ def test_a_file_that_cannot_be_tagged(client, content, name, query, words):
     assert words in told
     assert "/tmp" not in told
     assert "--" not in told
+
+
+def test_how_to_read_a_file_is_said_in_the_request(client):
+    content = "name|C++\na|'a chess playing | program'\n".encode("utf-16")
+    query = {"text_field": "C++", "delimiter": "|", "quoting": "single", "encoding": "utf-16"}
+    row = next(csv.DictReader(io.StringIO(send(client, content, **query).content.decode("utf-8-sig")), delimiter="|"))
+    assert row["C++"] == "a chess playing | program"
+    (document,) = send(client, content, path="/review-file", id_field="name", **query).json()["documents"]
+    assert (document["id"], document["text"]) == ("a", row["C++"])
+
+
+@pytest.mark.parametrize("path", ["/tag-file", "/review-file"])
+def test_errors_name_parameters_that_the_request_has(client, path):
+    has = {each["name"] for each in client.get("/openapi.json").json()["paths"][path]["post"]["parameters"]}
+    openpyxl = pytest.importorskip("openpyxl")
+    book, written = openpyxl.Workbook(), io.BytesIO()
+    for sheet in (book.active, book.create_sheet("second")):
+        sheet.append(["text"])
+    book.save(written)
+    wrong = [
+        (b"title,body\na,b\n", "docs.csv", {}, {"text_field"}),
+        (b"title,text\na,b\n", "docs.csv", {"id_field": "key"}, {"id_field"}),
+        (b"text\ncaf\xe9\n", "docs.csv", {"encoding": "utf-8"}, {"encoding"}),
+        (b'{"text": "caf\xe9"}\n', "docs.jsonl", {}, set()),  # JSON is UTF-8
+        (b'text,note\n"a chess" program,b\n', "docs.csv", {"quoting": "double"}, {"delimiter", "quoting"}),
+        (written.getvalue(), "docs.xlsx", {}, {"sheet"}),
+        (b'{"title": "a"}\n', "docs.jsonl", {}, {"text_field"}),
+    ]
+    for content, name, query, named in wrong:
+        told = error_of(send(client, content, name, path, **query), 422)
+        assert {*re.findall("`(.+?)`", told)} == named, told
+        assert named <= has
+        assert "label" not in told
+
+
+def test_labels_of_a_file_are_chosen_as_those_of_a_text_are(client):
+    content = as_csv([["text"], *([text] for text in TEXTS)])
+    for query in ({"include": ["role::*", "use::*"]}, {"exclude": ["role::program"]}, {"fallback": True}):
+        rows = list(csv.DictReader(io.StringIO(send(client, content, k=3, **query).text)))
+        wanted = client.post("/tag", {"texts": TEXTS, "k": 3, **query}).json()["results"]
+        assert [row["labels"] for row in rows] == [";".join(tag["label"] for tag in each["labels"]) for each in wanted]
+    assert "no label" in error_of(send(client, content, include=["nothing"]), 422)
 
 
 def test_files_have_limits(folder, monkeypatch):

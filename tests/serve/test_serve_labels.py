@@ -89,6 +89,8 @@ def test_a_vocabulary_gives_names_and_closes(closed):
     assert "closed" in error_of(closed.post("/add", refused, headers=BEARER), 409)
     fine = {"documents": [{"text": TEXT, "labels": ["application", "unused"], "id": "mine"}]}
     assert closed.post("/add", fine, headers=BEARER).json()["new_labels"] == ["unused"]
+    answers = [closed.get("/documents?limit=100"), closed.post("/explain", {"text": TEXT}), closed.post("/doubts", {})]
+    assert all(each.json()["names"] == {LABEL: {"en": LABEL, "fi": "ohjelma"}} for each in answers)
     (document,) = closed.get("/documents?query=mine&limit=1").json()["documents"]
     assert sorted(document["labels"]) == [LABEL, "unused"]
 
@@ -129,6 +131,9 @@ def test_documents_are_searched_by_text_id_and_label(plain):
     assert [each["id"] for each in having["documents"]] == both[:100]
     assert names[5] in [each["id"] for each in plain.get(f"/documents?query={names[5]}").json()["documents"]]
     assert "no label" in error_of(plain.get("/documents?label=nothing"), 422)
+    one = plain.get("/documents", params={"id": names[5]}).json()
+    assert [each["id"] for each in one["documents"]] == [names[5]]
+    assert plain.get("/documents", params={"id": names[5][:-1] + "~"}).json()["total"] == 0
     for bad in ("limit=0", "limit=101", "offset=-1", f"query={'x' * 501}"):
         assert error_of(plain.get(f"/documents?{bad}"), 422)
 

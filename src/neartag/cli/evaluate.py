@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +14,7 @@ from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Q
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import HELP, check_source
 from neartag.cli.tag import read_threshold
+from neartag.core.errors import ParameterError
 
 CUTS = (1, 3, 5)
 _FAMILIES = {
@@ -42,6 +45,9 @@ def evaluate(
             "has none, the best for these points]",
         ),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files of --report and --labels-tsv that are there already.")
+    ] = False,
     train: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="Where label frequencies come from.  [default: what the model learned from]"),
@@ -67,11 +73,7 @@ def evaluate(
     if train is not None:
         check_source(train)
     wish = read_threshold(threshold)
-    from neartag.data.files import check_writable
-
-    for option, target in (("--report", report), ("--labels-tsv", labels_tsv)):
-        if target is not None:
-            check_writable(target, option)
+    _check_targets(report, labels_tsv, (data, train), model, overwrite)
     from neartag.core.usage import Usage
     from neartag.evaluation.propensities import LabelCounts
     from neartag.report.evaluation import make_evaluation
@@ -131,6 +133,26 @@ def evaluate(
     else:
         step = f"neartag review {model} --labels"
         output.suggest(step, "finds labels that are probably wrong or missing", quiet=quiet or as_json)
+
+
+def _check_targets(
+    report: str | None, labels_tsv: str | None, read: Sequence[str | None], model: str, overwrite: bool
+) -> None:
+    """Raise ParameterError, before any work, where a file could not be written, or would take the place of another."""
+    from neartag.data.files import check_writable
+
+    sources = {os.path.realpath(each) for each in read if each is not None}
+    for option, target in (("--report", report), ("--labels-tsv", labels_tsv)):
+        if target is None:
+            continue
+        place = Path(os.path.realpath(target))
+        if str(place) in sources or Path(os.path.realpath(model)) in place.parents:
+            raise ParameterError(f"{option} {target} would replace a file that is read here: name another")
+        check_writable(target, option)
+        if place.is_file() and not overwrite:
+            raise ParameterError(f"{option} {target} is there already: give --overwrite to replace it, or name another")
+    if None not in (report, labels_tsv) and os.path.realpath(report or "") == os.path.realpath(labels_tsv or ""):
+        raise ParameterError(f"--report and --labels-tsv are the same file, {report}: name two")
 
 
 def _answer(model: Any, X: Any, jobs: int, progress: Any) -> tuple[Any, Any]:

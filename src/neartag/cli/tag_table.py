@@ -71,8 +71,12 @@ def show_report(report: dict[str, Any], quiet: bool) -> None:
     """Say in a few lines what was written."""
     if quiet:
         return
+    from neartag.data.documents.table_writers import HAVE_LISTS, find_output_kind
+
     rows, unknown = report["rows"], report["not_found"]
     separator = "as a list in brackets" if report["separator"] == "list" else f"separated by {report['separator']!r}"
+    if find_output_kind(report["output"]) in HAVE_LISTS:
+        separator = "as lists"
     pairs = [
         ("output", f"{report['output']}, {rows:,} rows"),
         ("added columns", f"{', '.join(report['columns'])}; labels {separator}"),

@@ -108,8 +108,10 @@ def check_writable(target: Path | str, option: str) -> None:
     path = Path(target)
     if _is_special(path):
         return
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ParameterError(f"{option} {target}: there is no folder for such a file")
+    if path.is_dir():
+        raise ParameterError(f"{option} {target} is a folder: name a file")
+    if not path.absolute().parent.is_dir():
+        raise ParameterError(f"{option} {target}: there is no folder {path.absolute().parent}: make it first")
     try:
         with tempfile.TemporaryFile(dir=path.absolute().parent):
             pass

@@ -88,6 +88,12 @@ READINGS = {
         "The two readings together that came nearest to the printed numbers on MediaMill, each by itself.",
         {"label_similarity": "cosine", "n_clusters": 1},
     ),
+    "one-cluster-ties-nearest": Reading(
+        "one cluster, ties to the nearest neighbour's label",
+        "The readings together that validation prefers on MediaMill and on EUR-Lex, each by itself.",
+        {"n_clusters": 1},
+        ties="nearest",
+    ),
     "cosine-distance": Reading(
         "kNN by cosine",
         "Algorithm 2 looks for the nearest points of Z and names no distance. Here the cosine.",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from neartag.core.errors import ParameterError
+from neartag.serve.labels import names_of
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.explain import labels_of
 from neartag.tagging.label_changes import find_label
@@ -20,24 +21,29 @@ MAX_TITLE_CHARACTERS = 200  # a first line that is longer is no title
 MAX_SEARCH_SECONDS = 2.0  # then what was found until then is the answer
 
 
-def browse(tagger: TextTagger, query: str, label: str, offset: int, limit: int) -> dict[str, Any]:
-    """Return the documents whose text or id holds the query and that have the label, and how many there are.
+def browse(tagger: TextTagger, query: str, label: str, name: str, offset: int, limit: int) -> dict[str, Any]:
+    """Return the documents that fit, and how many there are.
 
     Parameters
     ----------
     tagger : TextTagger
     query : str
-        What to look for, in upper or lower case; "" for all.
+        What to look for in texts and ids, in upper or lower case; "" for all.
     label : str
-        Name or URI of a label; "" for all.
+        Name or URI of a label that they have; "" for all.
+    name : str
+        The id of the only one that is wanted; "" for all.
     offset, limit : int
         Of those that fit, the newest first: which to begin with, and at most how many.
     """
     stored = tagger.stored
     points = _with_label(stored, label) if label else np.arange(int(stored.model.n_points))
+    if name:
+        points = points[[point_id(stored, int(point)) == name for point in points]]
     points, complete = (points[::-1], True) if not query else _search(stored, points[::-1], query)
     shown = [describe(stored, int(point)) for point in points[offset : offset + limit]]
-    return {"documents": shown, "total": len(points), "complete": complete}
+    names = names_of(stored.vocabulary, (label for document in shown for label in document["labels"]))
+    return {"documents": shown, "total": len(points), "complete": complete, "names": names}
 
 
 def describe(stored: StoredModel, point: int) -> dict[str, Any]:

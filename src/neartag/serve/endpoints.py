@@ -35,6 +35,7 @@ READER_THREADS = 2  # for what is not answered in batches
 MAX_TEXTS_WRITTEN_AT_ONCE = 8  # the answer to more texts is written in a thread
 MAX_SUGGESTED_LABELS = 1000
 MAX_PREFIX_CHARACTERS = 500
+MAX_ID_CHARACTERS = 4000  # of a document that was trained on; new ones have shorter ids
 MAX_DOCUMENTS = 100  # listed at once
 MAX_OFFSET = 2**31
 
@@ -127,11 +128,14 @@ class Endpoints:
             str, Query(max_length=MAX_PREFIX_CHARACTERS, description="A part of the text or the id.")
         ] = "",
         label: Annotated[str, Query(max_length=MAX_PREFIX_CHARACTERS, description="A label that they have.")] = "",
+        name: Annotated[
+            str, Query(alias="id", max_length=MAX_ID_CHARACTERS, description="The whole id of the one that is wanted.")
+        ] = "",
         offset: Annotated[int, Query(ge=0, le=MAX_OFFSET, description="How many to leave out first.")] = 0,
         limit: Annotated[int, Query(ge=1, le=MAX_DOCUMENTS, description="At most so many.")] = 20,
     ) -> Response:
-        """Return documents of the model, the newest first: all, or those that hold a text or have a label."""
-        arguments = self._model.tagger, query, label, offset, limit
+        """Return documents of the model, the newest first: all, or those that hold a text, have a label or an id."""
+        arguments = self._model.tagger, query, label, name, offset, limit
         return await run_in(self._readers, lambda: json_response(browse(*arguments)))
 
     async def health(self) -> Response:

@@ -7,6 +7,7 @@ from typing import Any
 
 from neartag.serve.documents import link_of, title_of
 from neartag.serve.errors import Refusal
+from neartag.serve.labels import names_of
 from neartag.tagging.explain import FREQUENCY, has_voters, is_refined
 from neartag.tagging.explained_words import known_words, names_words, words_in_document
 from neartag.tagging.tagger import TextTagger
@@ -41,7 +42,9 @@ def explain_text(tagger: TextTagger, text: str, k: int, voters: int, fallback: b
         )
     known = [] if X is None else spans(features, text, known_words(features, X, text))
     found = any(each["found"] != FREQUENCY for each in labels)
-    return {"labels": labels, "found": found, "spans": known, "refined": is_refined(tagger.stored.model)}
+    names = names_of(tagger.vocabulary, (label for voter in described.values() for label in voter["labels"]))
+    refined = is_refined(tagger.stored.model)
+    return {"labels": labels, "found": found, "spans": known, "refined": refined, "names": names}
 
 
 def check_votes(tagger: TextTagger) -> None:

@@ -7,10 +7,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated
 
-from fastapi import Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import Response
+from pydantic import Field
 
 from neartag.data.documents import Document, Fields
+from neartag.data.documents.fields import QUOTINGS
 from neartag.serve import schemas
 from neartag.serve.checks import check_texts, read_body, run_in
 from neartag.serve.errors import json_response
@@ -22,17 +24,47 @@ from neartag.serve.uploads import Limits, Upload, read_texts, tag_file
 from neartag.tagging.answering import find_min_score
 from neartag.tagging.batches import Asked
 
+MAX_COLUMNS = 100  # of texts that are joined
+MAX_NAMED = 1000  # labels to include or to exclude
 NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f]*$"
 
 FileName = Annotated[
     str, Query(min_length=1, max_length=200, pattern=NO_CONTROLS, description="The file's name; its ending tells how.")
 ]
-TextField = Annotated[
-    str, Query(max_length=500, pattern=NO_CONTROLS, description="The column of the text; several: title+body.")
-]
-Delimiter = Annotated[str, Query(max_length=10, description="What separates cells; found unless given.")]
-Encoding = Annotated[str, Query(max_length=40, description="Such as cp1252; found unless given.")]
 Reviewed = Annotated[int, Query(ge=1, le=schemas.MAX_REVIEWED, description="At most so many.")]
+Labels = list[schemas.Name] | None
+Column = Annotated[str, Field(min_length=1, max_length=500, pattern=NO_CONTROLS)]
+
+
+def read_fields(
+    text_field: Annotated[
+        list[Column] | None,
+        Query(max_length=MAX_COLUMNS, description="The column of the text, text unless given; several are joined."),
+    ] = None,
+    id_field: Annotated[
+        str, Query(max_length=500, pattern=NO_CONTROLS, description="The column of the id; id unless given.")
+    ] = "",
+    delimiter: Annotated[
+        str, Query(max_length=10, description="What separates cells, such as ; or tab; found unless given.")
+    ] = "",
+    quoting: Annotated[str, Query(max_length=20, description=f"{', '.join(QUOTINGS)}; found unless given.")] = "",
+    encoding: Annotated[str, Query(max_length=40, description="Such as cp1252; found unless given.")] = "",
+    sheet: Annotated[
+        str, Query(max_length=200, pattern=NO_CONTROLS, description="Of a workbook; the only one unless given.")
+    ] = "",
+) -> Fields:
+    """Return how to read a file, as its request says."""
+    return Fields(
+        text=tuple(text_field) if text_field else Fields.text,
+        id=id_field or Fields.id,
+        delimiter=delimiter or None,
+        quoting=quoting or None,
+        encoding=encoding or None,
+        sheet=sheet or None,
+    )
+
+
+AskedFields = Annotated[Fields, Depends(read_fields)]
 
 
 class FileEndpoints:
@@ -50,21 +82,25 @@ class FileEndpoints:
         self,
         request: Request,
         name: FileName,
+        fields: AskedFields,
         k: Annotated[int, Query(ge=1, le=schemas.MAX_REASONS, description="At most so many labels for each row.")] = 5,
         threshold: Annotated[
             str, Query(pattern=schemas.FILE_THRESHOLD_PATTERN, description="A score, f1 or precision=0.8.")
         ] = "",
-        text_field: TextField = "text",
-        delimiter: Delimiter = "",
-        encoding: Encoding = "",
+        include: Annotated[
+            Labels, Query(max_length=MAX_NAMED, description="Only these labels; several: given several times.")
+        ] = None,
+        exclude: Annotated[Labels, Query(max_length=MAX_NAMED, description="None of these labels.")] = None,
+        fallback: Annotated[bool, Query(description="Give rows of which nothing is known the usual labels.")] = False,
         prefix: Annotated[
             str, Query(max_length=50, pattern=NO_CONTROLS, description="Stands before the names of added columns.")
         ] = "",
     ) -> Response:
         """Return a table (CSV, TSV, JSON lines or Excel, by the file's name) with the labels of each row added."""
-        upload = await self._upload(request, name, text_field, delimiter, encoding)
+        upload = await self._upload(request, name, fields)
         number = re.fullmatch(schemas.NUMBER_PATTERN, threshold)
-        asked = Asked(k, (float(threshold) if number else threshold) if threshold else None, n_jobs=1)
+        min_score = (float(threshold) if number else threshold) if threshold else None
+        asked = Asked(k, min_score, include, exclude, fallback, n_jobs=1)
         find_min_score(asked.threshold, self._model.tagger.calibration)  # one that cannot be used is told at once
         return await run_in(self._thread, tag_file, self._model.tagger, upload, asked, prefix)
 
@@ -80,13 +116,11 @@ class FileEndpoints:
         self,
         request: Request,
         name: FileName,
+        fields: AskedFields,
         n: Reviewed = 20,
-        text_field: TextField = "text",
-        delimiter: Delimiter = "",
-        encoding: Encoding = "",
     ) -> Response:
         """Return which texts of a file are most worth labelling."""
-        upload = await self._upload(request, name, text_field, delimiter, encoding)
+        upload = await self._upload(request, name, fields)
         tagger = self._model.tagger
 
         def work() -> Response:
@@ -101,9 +135,7 @@ class FileEndpoints:
         tagger = self._model.tagger
         return await run_in(self._thread, lambda: json_response(find_doubts(tagger, asked.n)))
 
-    async def _upload(self, request: Request, name: str, text_field: str, delimiter: str, encoding: str) -> Upload:
+    async def _upload(self, request: Request, name: str, fields: Fields) -> Upload:
         seconds = SLOW_FACTOR * self._settings.max_seconds
         limits = Limits(self._settings.max_upload, self._settings.max_characters, time.monotonic() + seconds)
-        columns = tuple(each.strip() for each in text_field.split("+") if each.strip())
-        fields = Fields(text=columns or "text", delimiter=delimiter or None, encoding=encoding or None)
         return Upload(name, await request.body(), fields, limits)

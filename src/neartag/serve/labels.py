@@ -102,6 +102,14 @@ class LabelSearch:
         return index
 
 
+def names_of(vocabulary: Vocabulary | None, labels: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the names by language of those labels that are concepts with names."""
+    if vocabulary is None:
+        return {}
+    concepts = {label: vocabulary.get(label) for label in labels}
+    return {label: dict(concept.names) for label, concept in concepts.items() if concept is not None and concept.names}
+
+
 def _make_index(names: list[str], vocabulary: Vocabulary | None) -> _Index:
     own = set(names)
     concepts = () if vocabulary is None else vocabulary.concepts

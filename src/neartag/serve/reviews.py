@@ -9,6 +9,7 @@ from neartag.core.errors import ModelError
 from neartag.data.documents import Document
 from neartag.serve.documents import describe, link_of, title_of
 from neartag.serve.errors import Refusal
+from neartag.serve.labels import names_of
 from neartag.tagging.tagger import TextTagger
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def review_documents(tagger: TextTagger, documents: Sequence[Document], n: int) 
         listed = tagger.review([document.text for document in documents], n, n_jobs=1)
     except ModelError as error:
         raise Refusal(409, str(error)) from error
+    shown = [label for entry in listed for near in entry.evidence for label in near.labels]
     return {
         "documents": [
             {
@@ -35,7 +37,8 @@ def review_documents(tagger: TextTagger, documents: Sequence[Document], n: int) 
                 "evidence": [_describe_near(near) for near in entry.evidence],
             }
             for entry in listed
-        ]
+        ],
+        "names": names_of(tagger.vocabulary, shown),
     }
 
 
@@ -48,6 +51,8 @@ def find_doubts(tagger: TextTagger, n: int) -> dict[str, Any]:
         doubts = tagger.review_labels(n=n, folds=0, n_jobs=1)
     except ModelError as error:
         raise Refusal(409, str(error)) from error
+    shown = [label for doubt in doubts for near in doubt.evidence for label in near.labels]
+    shown.extend(doubt.label for doubt in doubts)
     return {
         "doubts": [
             {
@@ -59,7 +64,8 @@ def find_doubts(tagger: TextTagger, n: int) -> dict[str, Any]:
                 "document": describe(tagger.stored, doubt.index),
             }
             for doubt in doubts
-        ]
+        ],
+        "names": names_of(tagger.vocabulary, shown),
     }
 
 

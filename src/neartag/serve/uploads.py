@@ -102,9 +102,9 @@ def _opened(upload: Upload) -> Iterator[tuple[WholeTable, Fields, Path]]:
 
 
 def _say_for_requests(told: str) -> str:
-    """Return an error of the readers, which name options of the command line, with the names of a request's fields."""
+    """Return an error of the readers, who name options of the command line, with the `names` of parameters."""
     told = re.sub(r" \(in Python [^()]*(\([^()]*\))?\)", "", told)
-    return re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda found: found[1].replace("-", "_"), told)
+    return re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda found: f"`{found[1].replace('-', '_')}`", told)
 
 
 def _within_limits(chunks: Iterator[Chunk], limits: Limits) -> Iterator[Chunk]:

@@ -39,5 +39,6 @@ def map_labels(labels: Iterable[str], vocabulary: Vocabulary, known: Container[s
 def _refusal(name: str, vocabulary: Vocabulary) -> str:
     wanted = fold(name)
     near = [each.label for each in vocabulary.concepts if wanted in map(fold, (each.label, *each.other_names))]
-    guess = f"; did you mean {' or '.join(map(repr, near[:MAX_GUESSES]))}?" if near else ""
-    return f"the label {name!r} is not in the vocabulary, which is closed{guess} Correct it, or open the vocabulary"
+    guess = f"did you mean {' or '.join(map(repr, near[:MAX_GUESSES]))}? " if near else ""
+    remedy = f"{guess}{'Correct' if guess else 'correct'} it, or open the vocabulary (neartag labels MODEL --open)"
+    return f"the label {name!r} is not in the vocabulary, which is closed: {remedy}"

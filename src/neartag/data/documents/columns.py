@@ -8,7 +8,7 @@ from pathlib import Path
 from neartag.data.documents.fields import LABEL_FIELDS, Fields
 from neartag.data.files import line_error
 
-_NAME_IT = "name the right ones by --text-field, --label-field, --id-field (in Python Fields(text=…, labels=…, id=…))"
+_OPTIONS = {"text": "--text-field", "labels": "--label-field", "id": "--id-field", "vector": "--vector-field"}
 
 
 @dataclass(frozen=True)
@@ -23,34 +23,44 @@ class Columns:
 
 def find_columns(path: Path | str, header: list[str], fields: Fields, labelled: bool) -> Columns:
     """Return where a table has the parts of a document; DataError if a part that it must have is missing."""
-    labels = fields.select_label_fields(header)
+    places: dict[str, int] = {}  # the first column of each name; a table may have many thousands
+    repeats: dict[str, None] = {}
+    for place, name in enumerate(header):
+        if places.setdefault(name, place) != place:
+            repeats[name] = None
+    labels = fields.select_label_fields(places)
     wanted = wanted_columns(fields, labelled)
-    missing = [repr(name) for name in wanted if name not in header]
+    missing = {repr(name): part for name, part in wanted.items() if name not in places}
     if labelled and not labels and fields.labels is None:
-        missing.append(" or ".join(map(repr, LABEL_FIELDS)))
+        missing[" or ".join(map(repr, LABEL_FIELDS))] = "labels"
     if missing:
         there = ", ".join(map(repr, header)) or "none"
-        remedy = f"the columns there are: {there}; {_NAME_IT}"
-        raise line_error(path, 1, f"there is no column {', '.join(missing)}", remedy)
+        parts = dict.fromkeys(missing.values())
+        python = ", ".join(f"{part}=…" for part in parts)
+        name_it = f"name the right one by {', '.join(_OPTIONS[part] for part in parts)} (in Python Fields({python}))"
+        raise line_error(
+            path, 1, f"there is no column {', '.join(missing)}", f"the columns there are: {there}; {name_it}"
+        )
     used = {*wanted, *labels, fields.id}
-    repeated = [repr(name) for name in dict.fromkeys(header) if name in used and header.count(name) > 1]
+    repeated = [repr(name) for name in repeats if name in used]
     if repeated:
         raise line_error(path, 1, f"there is more than one column {', '.join(repeated)}", "give each a name of its own")
     return Columns(
-        text=[header.index(name) for name in fields.text_fields],
-        labels=[header.index(name) for name in labels] if labelled else [],
-        id=header.index(fields.id) if fields.id in header else None,
-        vector=None if fields.vector is None else header.index(fields.vector),
+        text=[places[name] for name in fields.text_fields],
+        labels=[places[name] for name in labels] if labelled else [],
+        id=None if fields.id is None else places.get(fields.id),
+        vector=None if fields.vector is None else places[fields.vector],
     )
 
 
-def wanted_columns(fields: Fields, labelled: bool) -> list[str]:
-    """Return the columns that a table must have."""
-    wanted = [*fields.text_fields]
+def wanted_columns(fields: Fields, labelled: bool) -> dict[str, str]:
+    """Return the columns that a table must have, each with the setting that names it."""
+    wanted = dict.fromkeys(fields.text_fields, "text")
     if fields.vector is not None:
-        wanted.append(fields.vector)
+        wanted.setdefault(fields.vector, "vector")
     if fields.id is not None and fields.id != Fields.id:
-        wanted.append(fields.id)  # "id" is read if it is there; an id column that was asked for must be there
+        wanted.setdefault(fields.id, "id")  # "id" is read if it is there; an id column that was asked for must be there
     if labelled and fields.labels is not None:
-        wanted.extend(fields.label_fields)
+        for name in fields.label_fields:
+            wanted.setdefault(name, "labels")
     return wanted

@@ -74,7 +74,9 @@ def _settle_columns(path: Path | str, header: list[str], rows: Rows, fields: Fie
         return fields
     used = {*fields.text_fields, fields.id, fields.vector, ""}
     others = [name for name in header if name not in used]
-    flags = [name for name in others if is_flags([row[header.index(name)] for row in rows if len(row) == len(header)])]
+    whole = [row for row in rows if len(row) == len(header)]
+    places = {name: place for place, name in reversed(list(enumerate(header)))}  # the first column of a name
+    flags = [name for name in others if is_flags([row[places[name]] for row in whole])]
     if len(flags) > 1 and (flags == others or fields.indicators):
         return replace(fields, labels=tuple(flags), indicators=True if fields.indicators is None else fields.indicators)
     if flags:

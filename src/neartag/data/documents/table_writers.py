@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neartag.data.documents.whole_rows import Cells, Chunk
 
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "excel", ".parquet": "parquet"}
+HAVE_LISTS = ("jsonl", "parquet")  # labels are lists there; elsewhere they are joined in a cell
 _UNCOMPRESSED = ("excel", "parquet")  # they are compressed inside
 
 

@@ -1,6 +1,7 @@
 // Correcting the labels of a text: what to keep, what to take away, and adding the document to the model.
 
 import { at, button, make, named } from "./dom.js";
+import { bringBack, showDraft } from "./draft.js";
 import { finder, takeTyped, whenTaken } from "./finder.js";
 import { showModel } from "./model.js";
 import { Unreachable, lost } from "./server.js";
@@ -96,6 +97,7 @@ export function showEditing() {
   at("offers-title").textContent = own ? "Suggested for its text" : "Less likely";
   at("add").textContent = own ? "Save the labels" : "Add this document";
   at("edit-end").hidden = !own || !at("queue").hidden; // a queue has its own way on
+  showDraft();
 }
 
 // ---------------------------------------------------------------- adding the document
@@ -146,7 +148,7 @@ async function addDocument() {
   if (!state.editing) state.decided.clear();
   tellAdd(...told);
   await afterChange();
-  for (const act of after) act(answer.ids);
+  for (const act of after) act(answer.ids, { text, labels });
 }
 
 async function takeBack(ids) {
@@ -168,7 +170,6 @@ whenTaken((label, isNew) => {
 });
 at("add").addEventListener("click", () => change(addDocument));
 at("edit-end").addEventListener("click", () => {
-  stopEditing();
-  setText("");
+  bringBack();
   at("text").focus();
 });

@@ -1,13 +1,14 @@
 // The documents of the model: browsed, searched, corrected and deleted.
 
 import { after, at, button, counted, make, named } from "./dom.js";
-import { change, edit } from "./correct.js";
+import { change } from "./correct.js";
 import { showModel } from "./model.js";
 import { documentName } from "./reasons.js";
+import { open } from "./review.js";
 import { ask, lost } from "./server.js";
-import { state } from "./state.js";
+import { learnNames, shownName, state } from "./state.js";
 import { askWithToken } from "./token.js";
-import { go, whenShown } from "./views.js";
+import { whenShown } from "./views.js";
 
 const AT_ONCE = 20;
 const OFFERED = 12; // labels
@@ -25,6 +26,7 @@ async function showDocuments() {
     }
     const answer = await ask(`documents?${new URLSearchParams(wanted)}`, undefined, { newest: "documents" });
     tell();
+    learnNames(answer.names);
     list(answer, wanted.query || wanted.label);
   } catch (error) {
     lost(error, (message) => {
@@ -61,14 +63,9 @@ function item(found) {
     { class: "voter" },
     make("p", { class: "who" }, documentName(found)),
     make("p", { class: "words", dir: "auto" }, text),
-    make("ul", { class: "tags", "aria-label": "Its labels" }, ...found.labels.map((label) => make("li", { class: "tag" }, named(label)))),
+    make("ul", { class: "tags", "aria-label": "Its labels" }, ...found.labels.map((label) => make("li", { class: "tag" }, named(shownName(label))))),
     acts,
   );
-}
-
-function open(found) {
-  go("#/");
-  edit(found);
 }
 
 function askDelete(found) {

@@ -1,6 +1,6 @@
 // A file tagged: sent to the server, and given back with added columns.
 
-import { at, counted, make, named } from "./dom.js";
+import { at, counted, make, named, quoted } from "./dom.js";
 import { lost, sendFile } from "./server.js";
 import { whenShown } from "./views.js";
 
@@ -10,7 +10,29 @@ const PREVIEWED_ROWS = 8;
 
 let address = null; // of the answer, until the next one
 
-export const fileFields = (form) => ({ text_field: form.elements.text_field.value.trim() || "text" });
+const READING = ["id_field", "delimiter", "quoting", "encoding", "sheet"]; // found by the server unless given
+
+// What a request says of a file: its name, how to read it, and more.
+export function fileQuery(form, file, more) {
+  const query = new URLSearchParams({ name: file.name, ...more });
+  const columns = form.elements.text_field.value.trim() || "text";
+  for (const column of columns.split(/\s+\+\s+/)) query.append("text_field", column); // "C++" is one column
+  for (const name of READING) {
+    const value = form.elements[name]?.value.trim();
+    if (value) query.set(name, value);
+  }
+  return query;
+}
+
+// A message about a file with the titles of the form's fields in place of a request's parameters.
+export function inWords(message, form) {
+  return message.replace(/`(\w+)`/g, (all, name) => {
+    const label = form.elements[name]?.labels?.[0];
+    if (!label) return name;
+    label.closest("details")?.setAttribute("open", "");
+    return quoted(label.textContent);
+  });
+}
 
 async function tagFile() {
   const form = at("file-form");
@@ -21,16 +43,16 @@ async function tagFile() {
     return;
   }
   const share = Number(form.elements.threshold.value) / 100;
-  const query = { name: file.name, k: form.elements.k.value, ...fileFields(form), prefix: form.elements.prefix.value.trim() };
-  if (share > 0) query.threshold = share === 1 ? "1" : share.toFixed(2);
+  const query = fileQuery(form, file, { k: form.elements.k.value, prefix: form.elements.prefix.value.trim() });
+  if (share > 0) query.set("threshold", share === 1 ? "1" : share.toFixed(2));
   tell(make("p", {}, `Tagging ${file.name}…`));
   at("file-preview").replaceChildren();
   at("file-send").setAttribute("aria-disabled", "true");
   try {
-    const { answer, text: content } = await sendFile(`tag-file?${new URLSearchParams(query)}`, file, { newest: "file", patience: PATIENCE });
+    const { answer, text: content } = await sendFile(`tag-file?${query}`, file, { newest: "file", patience: PATIENCE });
     await showAnswer(file.name, answer.headers, content);
   } catch (error) {
-    tell(make("p", { class: "alarm" }, error.message));
+    tell(make("p", { class: "alarm" }, inWords(error.message, form)));
     lost(error, () => {});
   } finally {
     at("file-send").removeAttribute("aria-disabled");

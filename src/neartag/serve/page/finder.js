@@ -2,6 +2,7 @@
 
 import { after, at, button, counted, make, named, quoted } from "./dom.js";
 import { ask, drop, lost } from "./server.js";
+import { learnNames, shownName } from "./state.js";
 
 const WAIT_FINDING = 120; // milliseconds
 const OFFERED = 8;
@@ -38,10 +39,12 @@ async function find() {
 const findSoon = after(WAIT_FINDING, find);
 
 function show(typed, { labels, points, uris, names, known, closed }) {
+  learnNames(Object.fromEntries(labels.map((label, place) => [label, names[place]])));
   const options = labels.map((label, place) => {
-    const others = Object.values(names[place]).filter((name) => name !== label);
+    const shown = shownName(label);
+    const others = [...new Set([label, ...Object.values(names[place])])].filter((name) => name !== shown);
     const told = [counted(points[place], "document"), ...others.slice(0, 3), ...(uris[place] ? [uris[place]] : [])];
-    return [() => take(label), make("span", { class: "one" }, named(label), make("span", {}, told.join(" · ")))];
+    return [() => take(label), make("span", { class: "one" }, named(shown), make("span", {}, told.join(" · ")))];
   });
   if (known === null && closed) {
     const told = make("span", { class: "quiet" }, named(quoted(typed)), " is not in the vocabulary, which is closed.");

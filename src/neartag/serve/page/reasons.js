@@ -1,7 +1,7 @@
 // Why a label is there: its concept, the words of the text, and the documents that voted for it.
 
 import { linked, make, named, percent } from "./dom.js";
-import { state } from "./state.js";
+import { shownName, state } from "./state.js";
 
 const FIRST_VOTERS = 5; // shown at once
 const SHORT = 420; // characters of a text that are shown at first
@@ -90,7 +90,7 @@ export function documentName({ id, title, link }) {
 }
 
 function voterItem(voter, label, most) {
-  const tags = voter.labels.map((each) => make("li", { class: each === label ? "tag same" : "tag" }, named(each)));
+  const tags = voter.labels.map((each) => make("li", { class: each === label ? "tag same" : "tag" }, named(shownName(each))));
   const item = make(
     "li",
     { class: "voter" },

@@ -6,6 +6,7 @@ export const state = {
   found: true, // whether the model knows anything of the text
   threshold: 0, // labels below this score are not shown
   language: "", // of the names by which labels are shown; "": the labels themselves
+  names: new Map(), // names by language of the labels that answers have told of
   open: null, // the label whose reasons are shown
   reasons: null, // the promise of the reasons of this text
   calibrated: false, // whether scores are probabilities, or else shares of the votes
@@ -17,5 +18,10 @@ export const state = {
 
 // The name by which a label is shown: that of its concept in the language that was chosen, where it has one.
 export function shownName(label) {
-  return state.labels.find((each) => each.label === label)?.names?.[state.language] ?? label;
+  return state.names.get(label)?.[state.language] ?? label;
+}
+
+// Takes the names that an answer has of its labels.
+export function learnNames(names) {
+  for (const [label, each] of Object.entries(names ?? {})) if (each) state.names.set(label, each);
 }

@@ -6,7 +6,7 @@ import { colourMap, map, noMap, showMap } from "./map.js";
 import { recall, remember } from "./memory.js";
 import { why } from "./reasons.js";
 import { Refused, ask, drop, lost } from "./server.js";
-import { shownName, state } from "./state.js";
+import { learnNames, shownName, state } from "./state.js";
 
 const WAIT_TYPING = 200; // milliseconds without a key before the text is sent
 const WAIT_SPEAKING = 1000; // a screen reader is told what stays, not every letter's answer
@@ -49,6 +49,7 @@ export async function refresh() {
 function showAnswer(text, { labels, found = true }, hint = NO_TEXT) {
   state.text = text;
   state.labels = labels;
+  learnNames(Object.fromEntries(labels.map((each) => [each.label, each.names])));
   state.found = found;
   state.reasons = null;
   at("answer").classList.remove("late");
@@ -158,6 +159,7 @@ async function showReasons() {
     return;
   }
   if (state.open !== label || state.text !== text || state.reasons !== asked) return;
+  learnNames(answer.names);
   const reason = answer.labels.find((each) => each.label === label);
   const tag = state.labels.find((each) => each.label === label);
   map.voted = new Set(reason?.voters.map((voter) => voter.id));
@@ -226,7 +228,8 @@ export function setText(text) {
 
 export function keepState() {
   const { threshold, language, open: label, editing, newId, decided } = state;
-  remember("page", { text: at("text").value, most: at("most").value, threshold, language, open: label, editing, newId, decided: [...decided] });
+  const names = Object.fromEntries([...decided.keys()].map((each) => [each, state.names.get(each)]));
+  remember("page", { text: at("text").value, most: at("most").value, threshold, language, open: label, editing, newId, decided: [...decided], names });
 }
 
 export function recallState() {
@@ -239,6 +242,7 @@ export function recallState() {
   state.editing = kept.editing;
   state.newId = kept.newId;
   state.decided = new Map(kept.decided);
+  learnNames(kept.names);
   showEditing();
   setThreshold(kept.threshold);
 }
@@ -258,6 +262,7 @@ at("language").addEventListener("change", () => {
   state.language = at("language").value;
   keepState();
   showRows();
+  showReasons().catch((error) => lost(error, () => {}));
 });
 at("copy").addEventListener("click", copyLabels);
 at("threshold").addEventListener("input", () => {

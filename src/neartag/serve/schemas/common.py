@@ -44,6 +44,8 @@ Fallback = Field(
     False, description="Give a text that nothing is known of the most frequent labels; otherwise it has none."
 )
 
+Names = Field(description="Names by language of labels in the answer, where a vocabulary has them.")
+
 EXAMPLE_TEXT = "A chess program that plays over the network"
 
 

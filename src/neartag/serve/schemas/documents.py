@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from neartag.serve.schemas.common import EXAMPLE_TEXT, Name, RequestBody, example
+from neartag.serve.schemas.common import EXAMPLE_TEXT, Name, Names, RequestBody, example
 
 
 class NewDocument(RequestBody):
@@ -114,9 +114,11 @@ class Documents(BaseModel):
             ],
             "total": 1,
             "complete": True,
+            "names": {},
         }
     )
 
     documents: list[ModelDocument]
     total: int = Field(description="How many fit, those beyond the limit included.")
     complete: bool = Field(description="False where a search ended early: there may be more.")
+    names: dict[str, dict[str, str]] = Names

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from neartag.serve.schemas.common import EXAMPLE_TEXT, MAX_REVIEWED, RequestBody, example
+from neartag.serve.schemas.common import EXAMPLE_TEXT, MAX_REVIEWED, Names, RequestBody, example
 from neartag.serve.schemas.documents import ModelDocument
 from neartag.serve.schemas.tagging import Tag
 
@@ -48,6 +48,7 @@ class Review(BaseModel):
     """Texts that are worth labelling, the first first."""
 
     documents: list[ToLabel]
+    names: dict[str, dict[str, str]] = Names
 
 
 class DoubtsRequest(RequestBody):
@@ -73,3 +74,4 @@ class Doubts(BaseModel):
     """Doubtful labels of the model's documents, the most doubtful first."""
 
     doubts: list[Doubt]
+    names: dict[str, dict[str, str]] = Names

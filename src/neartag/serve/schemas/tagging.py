@@ -14,6 +14,7 @@ from neartag.serve.schemas.common import (
     Fallback,
     Found,
     Name,
+    Names,
     RequestBody,
     Score,
     Share,
@@ -160,6 +161,7 @@ class Explained(BaseModel):
             "spans": [[2, 7, "chess", 0.52], [8, 15, "program", 0.2]],
             "refined": True,
             "found": True,
+            "names": {},
         }
     )
 
@@ -167,3 +169,4 @@ class Explained(BaseModel):
     found: bool = Found
     spans: list[Span] = Field(description="The words of the text that the model knows; weight: in the text's own row.")
     refined: bool = Field(description="Whether rankers decide among the labels, so that scores are more than votes.")
+    names: dict[str, dict[str, str]] = Names
