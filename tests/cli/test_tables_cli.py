@@ -36,7 +36,8 @@ def test_what_was_understood_is_told_before_training(table, tmp_path):
         f"{table}: cells separated by ';'; encoding cp1252; text from Body; labels from Tags, separated by ','",
         "19 documents, 5 labels",
         "most frequent: food (13), meat (9), Bread (6), bread (3), dough (3)",
-        "suspicious: labels that differ only in case: Bread, bread",
+        "suspicious: labels that differ only in case or punctuation: 'Bread', 'bread'; to make two one: neartag labels "
+        "MODEL --merge FROM INTO",
     ]
     assert [line for line in done.stderr.splitlines() if line in told] == told
     assert "cells separated" not in invoke("train", table, tmp_path / "n", *NAMES, *FAST, "-q").stderr

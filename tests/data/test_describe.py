@@ -40,8 +40,13 @@ def test_the_most_frequent_labels():
         (["0", "1"], "the only labels are 0 and 1"),
         (["a, b", "c"], "1 labels hold ','"),
         (["a", "b;c", "d;e"], "2 labels hold ';'"),
-        (["PID", "pid", "x"], "labels that differ only in case: PID, pid"),
+        (
+            ["PID", "pid", "x"],
+            "labels that differ only in case or punctuation: 'PID', 'pid'; to make two one: neartag labels",
+        ),
         (["a b", "b c", "a c"], "--separator space"),
+        (["a/b", "b/c", "c/a", "d"], "3 labels are made of the same parts, such as 'a/b'; --separator / splits them"),
+        (["a+b", "b+c", "c+a", "d+a", "e+b"], "--separator + splits them"),
         (["a" * 101, "b"], "longer than 100 characters"),
         ([f"n{number}" for number in range(11)], "no label stands at two documents"),
     ],
@@ -52,4 +57,5 @@ def test_suspicions(names, said):
 
 
 def test_nothing_suspicious():
+    assert find_suspicions(["science/physics", "science/maths", "arts/music", "TCP/IP", "C++"], np.full(5, 2)) == []
     assert find_suspicions(["bread", "soup", "red wine", "unused, label"], np.array([2, 1, 4, 0])) == []

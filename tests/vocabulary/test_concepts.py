@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neartag.core.errors import DataError, ParameterError
+from neartag.data.near_duplicates import find_near_duplicates
+from neartag.tagging import restricted
 from neartag.vocabulary.concepts import Concept, Vocabulary
+from neartag.vocabulary.hierarchy import Hierarchy
 from neartag.vocabulary.mapping import map_labels
-from neartag.vocabulary.near_duplicates import find_near_duplicates
 from neartag.vocabulary.read import read_vocabulary
-from neartag.vocabulary.selection import select_labels
+from neartag.vocabulary.selection import LabelSelection
 from neartag.vocabulary.state import from_json, to_json
 
 BASE = "http://example.org/"
@@ -119,11 +123,10 @@ def test_a_name_that_was_given_away_can_be_used_again():
 
 def test_labels_are_selected_by_name_prefix_and_broader_concept():
     labels = ["animals", "animation", "dogs", "puppies"]
+    selection = LabelSelection(labels, SMALL)
 
     def chosen(include=None, exclude=None):
-        return [
-            label for label, asked in zip(labels, select_labels(labels, SMALL, include, exclude), strict=True) if asked
-        ]
+        return [label for label, asked in zip(labels, selection.select(include, exclude), strict=True) if asked]
 
     assert chosen() == labels
     assert chosen(["hounds"]) == chosen([DOGS.uri]) == ["dogs"]
@@ -136,9 +139,36 @@ def test_labels_are_selected_by_name_prefix_and_broader_concept():
         with pytest.raises(ParameterError, match="cats"):
             chosen([wrong])
     with pytest.raises(ParameterError, match="no vocabulary"):
-        select_labels(labels, None, ["under:dogs"], None)
+        LabelSelection(labels, None).select(["under:dogs"], None)
     with pytest.raises(ParameterError, match="give a list"):
         chosen("dogs")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_below_a_concept_is_what_a_walk_finds(seed):
+    """Any graph, circles too."""
+    random = np.random.default_rng(seed)
+    parents = [random.choice(30, random.integers(0, 3), replace=False).tolist() for _ in range(30)]
+    hierarchy = Hierarchy(parents)
+    for start in range(30):
+        below = {start}
+        while more := {child for child, above in enumerate(parents) if below & set(above)} - below:
+            below |= more
+        assert sorted(hierarchy.below(start).tolist()) == sorted(below)
+
+
+def test_labels_are_laid_out_once_for_all_requests(monkeypatch):
+    """Each request for another list took a third of its time for that."""
+    made = []
+    monkeypatch.setattr(restricted, "LabelSelection", lambda *given: made.append(given) or LabelSelection(*given))
+    stored = SimpleNamespace(label_names=["dogs", "cats"], vocabulary=SMALL, model=SimpleNamespace())
+    models = restricted.RestrictedModels()
+    for label in ("dogs", "cats", "hounds"):
+        models.get(stored, [label], None)
+    models.get(SimpleNamespace(**{**vars(stored), "label_names": ["dogs", "cats"]}), ["cats"], None)
+    assert len(made) == 1
+    models.get(SimpleNamespace(**{**vars(stored), "label_names": ["dogs", "cats", "new"]}), ["new"], None)
+    assert len(made) == 2
 
 
 def test_near_duplicates_are_found():

@@ -61,6 +61,13 @@ def test_vote_is_the_loop_to_the_last_bit(m, n, n_labels, count, k, kind, thread
     assert scores.dtype == np.float64
     for row in range(m):
         assert (labels[row].tolist(), scores[row].tolist()) == loop_vote(Y, ids[row], weights[row], frequency, k)
+    allowed = random.random(n_labels) < 0.5
+    some = vote(csr_arrays(Y), (ids, weights), frequency, k, threads, allowed)
+    without = csr_matrix(Y.multiply(allowed[None, :]))
+    without.eliminate_zeros()
+    for row in range(m):
+        wanted = loop_vote(without, ids[row], weights[row], frequency, k)
+        assert tuple(each[row].tolist() for each in some) == wanted
 
 
 def test_ties_go_to_the_more_frequent_label_then_to_the_lower_id():

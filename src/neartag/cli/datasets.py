@@ -48,7 +48,7 @@ def datasets(context: typer.Context, as_json: AsJson = False) -> None:
             print()
     exists = describe_problem(folder) or ("" if folder.is_dir() else ", which is not there yet")
     output.show_words(f"The data folder is {folder}{exists}; NEARTAG_DATA names another.")
-    output.show_words("How to get one: neartag datasets get NAME")
+    output.suggest("neartag datasets get NAME", "downloads one, or says how to get it")
 
 
 @app.command()
@@ -90,6 +90,7 @@ def get(
         output.show_json(row)
     else:
         output.show_table(("data set", "train", "test", "features", "labels", "where"), [_cells(row)], words=(0, 5))
+    output.suggest(f"neartag train {name} MODEL", "learns from it", quiet=quiet or as_json)
 
 
 def _describe_embedded() -> dict[str, Any]:

@@ -130,6 +130,9 @@ def evaluate(
     if report is None:
         step = f"neartag evaluate {model} {data} --report report.html"
         output.suggest(step, "shows it by label and the worst documents", quiet=quiet or as_json)
+    else:
+        step = f"neartag review {model} --labels"
+        output.suggest(step, "finds labels that are probably wrong or missing", quiet=quiet or as_json)
 
 
 def _check_targets(

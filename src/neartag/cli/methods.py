@@ -31,13 +31,13 @@ def methods(
             output.show_json(describe(method))
         else:
             show(method)
+            output.suggest(f"neartag train DATA MODEL --method {method.name}", "learns by it")
     elif as_json:
         output.show_json([_summary(method) for method in registry.METHODS.all().values()])
     else:
         every = registry.METHODS.all().values()
         output.show_list([(each.name, [f"{each.title}: {each.summary}", each.reference]) for each in every])
-        print()
-        output.show_words("A method's parameters: neartag methods NAME")
+        output.suggest("neartag methods NAME", "shows a method's parameters")
 
 
 def describe(method: Method) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def show(method: Method) -> None:
     output.show_list(entries, title="Options")
     print()
     known = ", ".join(described["presets"]) or "none"
-    output.show_list([("presets", [known]), ("train", [f"neartag train DATA MODEL --method {method.name}"])])
+    output.show_list([("presets", [known])])
 
 
 def reflow(text: str) -> list[str]:

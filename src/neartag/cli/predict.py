@@ -13,9 +13,10 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Jobs, Model, Quiet
+from neartag.cli.output_file import Overwrite, check_output
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import check_source
-from neartag.core.errors import DataError, ParameterError
+from neartag.core.errors import DataError
 
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
@@ -37,6 +38,7 @@ def predict(
     target: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file, whole or not at all.")
     ] = None,
+    overwrite: Overwrite = False,
     fallback: Annotated[
         bool, typer.Option("--fallback", help="Give a point that nothing is known of the most frequent labels.")
     ] = False,
@@ -56,7 +58,7 @@ def predict(
     unknown words, has an empty line, or with --fallback the most frequent labels, of score 0. Labels in INPUT are
     ignored.
     """
-    check_output(target, source, model)
+    check_output(target, source, model, overwrite)
     if not text:
         if " " in source and not Path(source).exists():
             raise DataError(f"there is no file {source[:60]!r}: to tag a text, neartag tag {model} TEXT")
@@ -102,15 +104,6 @@ def _text_line(answer: list[tuple[int, float]], names: list[str] | None, scores:
 def _json_line(answer: list[tuple[int, float]], names: list[str] | None, found: bool) -> str:
     labels = [label if names is None else names[label] for label, _ in answer]
     return output.json_line({"labels": labels, "scores": [score for _, score in answer], "found": found})
-
-
-def check_output(target: str | None, source: str, model: str) -> None:
-    """Raise ParameterError where the output would replace a file that is read here."""
-    if target is None or not Path(target).exists():
-        return
-    place = Path(target).resolve()
-    if place == Path(source).resolve() or Path(model).resolve() in place.parents:
-        raise ParameterError(f"--output {target} would replace a file that is read here: name another")
 
 
 @contextmanager

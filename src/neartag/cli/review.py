@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, Quiet
-from neartag.cli.predict import check_output
+from neartag.cli.output_file import Overwrite, check_output
 from neartag.cli.reading import Reading, with_reading
+from neartag.cli.review_table import Row, as_csv, say_suggested
 from neartag.cli.sources import check_source, read_data
 from neartag.core.errors import DataError, ParameterError
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from neartag.tagging.review_evidence import NearDocument
     from neartag.tagging.review_labels import Doubt
     from neartag.tagging.tagger import TextTagger
-
-SNIPPET = 200  # characters of a text in a table
-Row = dict[str, Any]
 
 
 @with_reading
@@ -52,6 +48,7 @@ def review(
     target: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write CSV to a file, whole or not at all.")
     ] = None,
+    overwrite: Overwrite = False,
     jobs: Jobs = -1,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -63,6 +60,9 @@ def review(
     Documents come first that the model is unsure of, that are unlike what it knows, and that stand for many others;
     labels in DATA are ignored. A doubtful label is probably wrong, or probably missing: other documents like it say
     so. Each comes with its evidence: the nearest labelled documents, and the words that they share.
+
+    FILE has a row for each document, with its whole text and its labels in the column `labels`: correct them there, and
+    give FILE to `neartag add`, with --replace for documents that the model has.
     """
     if data is None and not labels:
         raise ParameterError("name the documents to choose from, or give --labels to review the model's own")
@@ -74,7 +74,7 @@ def review(
         raise ParameterError(f"--doubt must be wrong or missing, not {doubt!r}")
     if data is not None:
         check_source(data)
-    check_output(target, data or model, model)
+    check_output(target, data or model, model, overwrite)
     from neartag.linalg.validation import check_count
     from neartag.tagging.tagger import TextTagger
 
@@ -92,18 +92,31 @@ def review(
         with progress.start(None, "reviewing"):
             listed = tagger.review(items, n, n_jobs=jobs)
         rows = [_to_label_row(each, given) for each in listed]
-    _write(rows, target, as_json)
+    _write(rows, target, as_json, labels)
     if target is not None:
-        what = "doubtful labels" if labels else "documents to label"
-        output.message(f"{target}: {len(rows)} {what}, the first first", quiet=quiet)
-    _suggest_next(model, labels, quiet=quiet or as_json)
+        n_documents = len({row["index"] for row in rows})
+        what = (
+            f"{len(rows):,} doubtful labels of {n_documents:,} documents"
+            if labels
+            else f"{n_documents:,} documents to label"
+        )
+        output.message(f"{target}: {what}, the first first", quiet=quiet)
+    can_be_added = (
+        target is not None and tagger.stored.features.accepts == "text" and all(row["text"] is not None for row in rows)
+    )
+    _suggest_next(model, target if can_be_added else None, labels, quiet=quiet or as_json)
 
 
-def _suggest_next(model: str, labels: bool, *, quiet: bool) -> None:
+def _suggest_next(model: str, written: str | None, labels: bool, *, quiet: bool) -> None:
+    """Say how corrections get into the model; `written` is a file with all that is needed."""
     if labels:
-        output.suggest(f"neartag add {model} CORRECTED --replace", "takes in documents that you corrected", quiet=quiet)
+        step = f"neartag add {model} {written or 'CORRECTED'} --replace"
+        purpose = "takes in documents that you corrected" + (" in the column labels" if written else "")
+        output.suggest(step, purpose, quiet=quiet)
     else:
-        output.suggest(f"neartag add {model} LABELLED", "takes in what you labelled; then review again", quiet=quiet)
+        step = f"neartag add {model} {written or 'LABELLED'}"
+        where = " in the column labels (delete the other rows)" if written else ""
+        output.suggest(step, f"takes in what you labelled{where}; then review again", quiet=quiet)
 
 
 def _read_documents(data: str, reading: Reading, labelled: bool, quiet: bool, progress: Any) -> list[Document]:
@@ -122,8 +135,10 @@ def _read_documents(data: str, reading: Reading, labelled: bool, quiet: bool, pr
 def _to_label_row(entry: ToLabel, documents: Sequence[Document]) -> Row:
     document = documents[entry.index]
     return {
-        "id": str(entry.index) if document.id is None else document.id,
+        "index": entry.index,
+        "id": document.id,
         "text": document.text,
+        "labels": [],
         "score": round(entry.score, 4),
         "why": entry.reason,
         "suggested": [{"label": tag.label, "score": round(tag.score, 4)} for tag in entry.labels],
@@ -132,11 +147,22 @@ def _to_label_row(entry: ToLabel, documents: Sequence[Document]) -> Row:
 
 
 def _doubt_row(doubt: Doubt, documents: Sequence[Document] | None, tagger: TextTagger) -> Row:
-    texts = tagger.stored.texts
-    text = documents[doubt.index].text if documents is not None else "" if texts is None else texts[doubt.index]
+    from neartag.tagging.explain import labels_of
+
+    stored = tagger.stored
+    text: str | None
+    if documents is not None:
+        document = documents[doubt.index]
+        identity, text, labels = document.id, document.text, document.labels
+    else:
+        names = stored.label_names or []
+        identity, labels = doubt.id, [names[label] for label in labels_of(stored.model, doubt.index)]
+        text = None if stored.texts is None else stored.texts[doubt.index]
     return {
-        "id": doubt.id,
+        "index": doubt.index,
+        "id": identity,
         "text": text,
+        "labels": labels,
         "score": round(doubt.score, 4),
         "label": doubt.label,
         "kind": doubt.kind,
@@ -149,39 +175,25 @@ def _evidence(near: NearDocument) -> Row:
     return {**near._asdict(), "words": [word.word for word in near.words]}
 
 
-def _write(rows: Iterable[Row], target: str | None, as_json: bool) -> None:
+def _write(rows: Sequence[Row], target: str | None, as_json: bool, doubts: bool) -> None:
     """Print JSON lines, or the entries for people; a file gets CSV."""
-    rows = list(rows)
     if target is not None:
         from neartag.data.files import open_to_replace
 
         with open_to_replace(target) as stream:
-            stream.write(_as_csv(rows).encode("utf-8", "backslashreplace"))
+            stream.write(as_csv(rows, _evidence_line, doubts=doubts).encode("utf-8", "backslashreplace"))
     if as_json:
         for row in rows:
-            output.show_json(row)
+            told = {name: value for name, value in row.items() if name != "index" and (doubts or name != "labels")}
+            output.show_json({**told, "id": _name(row), "text": row["text"] or ""})
     elif target is None:
         for number, row in enumerate(rows):
             _show(row, number)
 
 
-def _as_csv(rows: Sequence[Row]) -> str:
-    """Return the rows as CSV, each in one line: labels with their scores, and evidence, in one cell each."""
-    written = io.StringIO()
-    names = list(rows[0]) if rows else ["id", "text", "score", "why", "evidence"]
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow([_cell(name, row[name]) for name in names])
-    return written.getvalue()
-
-
-def _cell(name: str, value: Any) -> Any:
-    if name == "suggested":
-        return "; ".join(f"{each['label']} {100 * each['score']:.0f}%" for each in value)
-    if name == "evidence":
-        return " | ".join(_evidence_line(each) for each in value)
-    return output.shorten(value, SNIPPET) if name == "text" else value
+def _name(row: Row) -> str:
+    """Return what an entry is called on the screen: its id, or its number. A file has ids of documents only."""
+    return str(row["index"]) if row["id"] is None else row["id"]
 
 
 def _evidence_line(near: Row) -> str:
@@ -190,12 +202,12 @@ def _evidence_line(near: Row) -> str:
 
 
 def _show(row: Row, number: int) -> None:
-    """Print an entry for people."""
+    """Print an entry for people, its text shortened."""
     about = f"  {row['kind']}: {row['label']}  {100 * row['score']:.0f}%" if "kind" in row else f"  {row['score']:.2f}"
-    print(("\n" if number else "") + output.escape_controls(f"{row['id']}{about}"))
-    print(f"  {output.shorten(row['text'])}")
+    print(("\n" if number else "") + output.escape_controls(f"{_name(row)}{about}"))
+    print(f"  {output.shorten(row['text'] or '')}")
     print(f"  {output.escape_controls(row['why'])}")
     if row.get("suggested"):
-        print(f"  suggested: {output.escape_controls(_cell('suggested', row['suggested']))}")
+        print(f"  suggested: {output.escape_controls(say_suggested(row['suggested']))}")
     for near in row["evidence"]:
         print(f"    {output.shorten(_evidence_line(near))}")

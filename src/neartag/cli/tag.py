@@ -8,6 +8,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, Quiet
+from neartag.cli.output_file import Overwrite
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.tag_table import check_paths, show_report, tag_table
 from neartag.cli.text_lines import STDIN, read_text_lines
@@ -77,9 +78,7 @@ def tag(
     fallback: Fallback = False,
     only: Only = None,
     without: Without = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="With -o: replace FILE if it is there already.")
-    ] = False,
+    overwrite: Overwrite = False,
     prefix: Annotated[
         str,
         typer.Option(

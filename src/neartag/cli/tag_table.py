@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neartag.cli import output
+from neartag.cli.output_file import check_output
 from neartag.cli.reading import Reading
 from neartag.cli.text_lines import STDIN, iterate_text_lines
 from neartag.cli.text_or_file import check_table
@@ -28,17 +28,7 @@ def check_paths(source: str, target: str, model: str, overwrite: bool) -> None:
 
     check_table(source)
     find_output_kind(target)
-    place = Path(os.path.realpath(target))
-    if place == Path(os.path.realpath(source)) or Path(os.path.realpath(model)) in place.parents:
-        raise ParameterError(f"--output {target} would replace a file that is read here: name another")
-    if place.is_dir():
-        raise ParameterError(f"--output {target} is a folder: name a file")
-    if place.exists() and not overwrite:
-        raise ParameterError(
-            f"--output {target} is there already: give --overwrite to replace it, or name another file"
-        )
-    if not place.parent.is_dir():
-        raise ParameterError(f"--output {target}: there is no folder {place.parent}: make it first")
+    check_output(target, source, model, overwrite)
 
 
 def tag_table(

@@ -20,7 +20,6 @@ from neartag.cli.vocabulary_options import (
     VocabularyFile,
     check_options,
     load_vocabulary,
-    warn_of_near_duplicates,
 )
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
@@ -139,6 +138,7 @@ def train(
 
     from neartag.cli.data import load_training
     from neartag.core.threads import resolve_jobs
+    from neartag.data.near_duplicates import find_near_duplicates
     from neartag.linalg.rows import normalise
     from neartag.storage.store import save_bundle
     from neartag.tagging.corpus import Corpus
@@ -175,7 +175,7 @@ def train(
     reading.tell_understood(quiet)
     if choice is not None:
         output.message(f"features: {choice.message}", quiet=quiet)
-    alike = [] if fitted is None else warn_of_near_duplicates(dataset.label_names or [], model, quiet)
+    alike = [] if fitted is None else find_near_duplicates(dataset.label_names or [])
     usage = Usage()
     with progress.start(None, f"training {chosen.title}"):
         if chosen.unit_rows:

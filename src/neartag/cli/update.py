@@ -53,7 +53,7 @@ def add(
         raise DataError(f"{data} holds rows of features: give documents, such as JSON lines with 'text' and 'labels'")
     reading.tell_understood(quiet)
     with progress.start(None, "adding"):
-        added, n_unknown = add_in_batches(live, documents, replace=replace, progress=progress)
+        added, n_unknown, n_unlabelled = add_in_batches(live, documents, replace=replace, progress=progress)
     reading.warn_skipped()
     report: dict[str, Any] = {
         "added": len(added.ids) - added.replaced,
@@ -64,6 +64,8 @@ def add(
     }
     if n_unknown:
         report["without_a_known_word"] = n_unknown
+    if n_unlabelled:
+        report["without_a_label"] = n_unlabelled
     _report(as_json, {**report, **({"ids": added.ids} if as_json else {})})
     output.suggest(f"neartag inspect {model}", "tells when to train again", quiet=quiet or as_json)
 
@@ -97,8 +99,8 @@ def add_in_batches(
     replace: bool,
     progress: Progress,
     batch_documents: int = BATCH_DOCUMENTS,
-) -> tuple[Added, int]:
-    """Add documents to a model's folder; return what that changed, and how many have no word that the model knows.
+) -> tuple[Added, int, int]:
+    """Add documents to a model's folder; return what changed, how many have no known word, how many have no label.
 
     A document without a known word is near no text until the model is trained again.
     """
@@ -107,7 +109,7 @@ def add_in_batches(
 
     ids: list[str] = []
     new_labels: list[str] = []
-    n_replaced = n_unknown = 0
+    n_replaced = n_unknown = n_unlabelled = 0
     left = iter(documents)
     try:
         while batch := list(islice(left, batch_documents)):
@@ -117,13 +119,14 @@ def add_in_batches(
             n_replaced += now.replaced
             rows = encode_documents(live.tagger.stored.features, batch)
             n_unknown += int((abs(rows).sum(axis=1) == 0).sum())
+            n_unlabelled += sum(not document.labels for document in batch)
             progress.advance(len(batch))
     except NeartagError as error:
         if not ids:
             raise
         # Whoever mends the file and adds it again must know, or would have these twice.
         raise type(error)(f"{error}; the first {len(ids):,} documents are added: give those after them") from error
-    return Added(ids, n_replaced, new_labels), n_unknown
+    return Added(ids, n_replaced, new_labels), n_unknown, n_unlabelled
 
 
 def _report(as_json: bool, report: dict[str, Any]) -> None:

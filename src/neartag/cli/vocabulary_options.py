@@ -1,20 +1,16 @@
-"""The vocabulary that a command is given: its options, checked before any work, and what is told of labels alike."""
+"""The vocabulary that a command is given: its options, checked before any work."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from neartag.cli import output
 from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from neartag.vocabulary.concepts import Vocabulary
-
-MAX_SHOWN = 5  # groups of labels alike
 
 VocabularyFile = Annotated[
     str | None,
@@ -52,19 +48,3 @@ def load_vocabulary(path: str, is_open: bool, language: str | None) -> Vocabular
     from neartag.vocabulary.read import read_vocabulary
 
     return read_vocabulary(path, closed=not is_open, language=language)
-
-
-def warn_of_near_duplicates(labels: Sequence[str], model: str, quiet: bool) -> list[list[str]]:
-    """Tell which labels differ only in how they are written, and return them."""
-    from neartag.vocabulary.near_duplicates import find_near_duplicates
-
-    groups = find_near_duplicates(labels)
-    if groups:
-        shown = "; ".join(", ".join(map(repr, group)) for group in groups[:MAX_SHOWN])
-        more = f" and {len(groups) - MAX_SHOWN} more" if len(groups) > MAX_SHOWN else ""
-        output.message(
-            f"labels that differ only in case or punctuation: {shown}{more}; to make two one: "
-            f"neartag labels {model} --merge FROM INTO",
-            quiet=quiet,
-        )
-    return groups

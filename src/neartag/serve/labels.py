@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from neartag.core.errors import DataError
+from neartag.data.near_duplicates import fold
 from neartag.tagging.tagger import TextTagger
 from neartag.vocabulary.concepts import Vocabulary
-from neartag.vocabulary.near_duplicates import fold
 
 SEPARATOR = "\n"  # between two names
 MAX_HITS = 100_000  # of millions of labels, a single letter fits nearly all

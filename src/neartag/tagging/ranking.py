@@ -35,12 +35,11 @@ def rank_rows(model: Any, X: Any, k: int, n_jobs: int | None = -1, *, with_share
     parts = [Ranked(np.empty((0, k), np.int32), np.empty((0, k)), np.empty((0, k)), np.empty(0, bool))]
     for retrieved in model.retrieve_batches(X, n_jobs=n_jobs):
         labels, scores = model.rank(retrieved, k, fallback=False)
-        shares = scores
+        shares, found = scores, labels[:, 0] >= 0
         if is_refined(model):
-            shares = model.shares(retrieved, labels) if with_shares else np.zeros_like(scores)
-        found = labels[:, 0] >= 0
+            shares = model.shares(retrieved, labels) if with_shares and found.any() else np.zeros_like(scores)
         if not found.all():  # of the labels asked for none may come up, though others would
-            found |= (model.voters(retrieved)[0] >= 0).any(axis=1)
+            found |= model.has_voters(retrieved)
         parts.append(Ranked(labels, scores, shares, found))
     labels, scores, shares, found = (np.concatenate(each) for each in zip(*parts, strict=True))
     return Ranked(labels, scores, shares, found & known)

@@ -1,4 +1,4 @@
-"""Answers with some of a model's labels only: which model gives them, kept for the next request like it."""
+"""Answers with some of a model's labels only: which model gives them."""
 
 from __future__ import annotations
 
@@ -8,35 +8,30 @@ from typing import Any
 import numpy as np
 
 from neartag.storage.bundle import StoredModel
-from neartag.vocabulary.selection import select_labels
+from neartag.vocabulary.selection import LabelSelection
 
-MAX_KEPT = 8  # restricted models: a page or a service asks for the same few again and again
 BATCH_ROWS = 256  # whose scores of all labels are held at once
-
-Key = tuple[tuple[str, ...] | None, tuple[str, ...] | None]
 
 
 class RestrictedModels:
-    """The models that answered the last requests for some labels; a model whose stored model is gone is dropped."""
+    """Gives the model that answers with some labels; the names of the labels are laid out once for all requests."""
 
     def __init__(self) -> None:
-        self._stored: StoredModel | None = None
-        self._models: dict[Key, Any] = {}
+        self._selection: LabelSelection | None = None
 
     def get(self, stored: StoredModel, include: Sequence[str] | None, exclude: Sequence[str] | None) -> Any:
         """Return the model that answers with these labels; the stored one where all are asked for."""
         if include is None and not exclude:
             return stored.model
-        if isinstance(include, str) or isinstance(exclude, str):
-            select_labels((), None, include, exclude)  # it refuses them
-        key = None if include is None else tuple(include), None if exclude is None else tuple(exclude)
-        models = self._models if self._stored is stored else {}
-        if key not in models:
-            allowed = select_labels(stored.label_names or [], stored.vocabulary, *key)
-            # A new dict, put in place at once: other threads may be reading the old one.
-            models = {**dict(list(models.items())[1 - MAX_KEPT :]), key: restrict_model(stored.model, allowed)}
-            self._stored, self._models = stored, models
-        return models[key]
+        return restrict_model(stored.model, self._select_from(stored).select(include, exclude))
+
+    def _select_from(self, stored: StoredModel) -> LabelSelection:
+        """Return the labels of the stored model, laid out anew only where they are others than before."""
+        selection, labels = self._selection, stored.label_names or []
+        is_same = selection is not None and (selection.labels is labels or selection.labels == labels)
+        if selection is None or not is_same or selection.vocabulary is not stored.vocabulary:
+            self._selection = selection = LabelSelection(labels, stored.vocabulary)
+        return selection
 
 
 def restrict_model(model: Any, allowed: np.ndarray) -> Any:

@@ -7,9 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from neartag.core.errors import DataError, ParameterError
+from neartag.vocabulary.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    import numpy as np
 
 NO_LANGUAGE = ""  # of names whose language is not told
 
@@ -90,14 +94,11 @@ class Vocabulary:
 
     def narrower(self, concept: Concept) -> set[str]:
         """Return the labels of a concept and of all below it, however far."""
-        labels, waiting = {concept.label}, [concept.uri]
-        while waiting:
-            for number in self._by_broader.get(waiting.pop()):
-                below = self.concepts[number]
-                if below.label not in labels:
-                    labels.add(below.label)
-                    waiting.append(below.uri)
-        return labels
+        return {self.concepts[number].label for number in self.numbers_below(concept).tolist()}
+
+    def numbers_below(self, concept: Concept) -> np.ndarray:
+        """Return the numbers of a concept and of all below it, however far, as an array."""
+        return self._hierarchy.below(self._by_label[concept.label])
 
     def rename(self, label: str, new: str) -> Vocabulary:
         """Return the vocabulary with another label for a concept; the old one becomes an alternative name.
@@ -157,8 +158,9 @@ class Vocabulary:
         return _Index(each.alternatives for each in self.concepts)
 
     @cached_property
-    def _by_broader(self) -> _Index:
-        return _Index(each.broader for each in self.concepts)
+    def _hierarchy(self) -> Hierarchy:
+        numbers = self._by_uri
+        return Hierarchy([[numbers[uri] for uri in each.broader if uri in numbers] for each in self.concepts])
 
 
 class _Index:
@@ -172,10 +174,6 @@ class _Index:
                 first = self.first.setdefault(text, number)
                 if first != number:
                     self.shared.setdefault(text, [first]).append(number)
-
-    def get(self, text: str) -> list[int]:
-        """Return the numbers of all concepts that have the text."""
-        return self.shared.get(text) or ([self.first[text]] if text in self.first else [])
 
 
 def _with_broader(concept: Concept, gone: str, kept: str) -> Concept:

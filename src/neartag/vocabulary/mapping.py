@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Iterator
 
 from neartag.core.errors import DataError
 from neartag.data.documents import Document
+from neartag.data.near_duplicates import fold
 from neartag.vocabulary.concepts import Vocabulary
-from neartag.vocabulary.near_duplicates import fold
 
 MAX_GUESSES = 3  # labels that an error suggests
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import islice, takewhile
 
 import numpy as np
 
@@ -12,10 +15,8 @@ from neartag.vocabulary.concepts import Vocabulary
 PREFIX, UNDER = "*", "under:"
 
 
-def select_labels(
-    labels: Sequence[str], vocabulary: Vocabulary | None, include: Sequence[str] | None, exclude: Sequence[str] | None
-) -> np.ndarray:
-    """Return which of a model's labels are asked for, (L,) bool.
+class LabelSelection:
+    """A model's labels, laid out once so that each request for some of them is found at once.
 
     Parameters
     ----------
@@ -23,51 +24,71 @@ def select_labels(
         The model's labels.
     vocabulary : Vocabulary, optional
         It gives labels other names and URIs, and tells which are below others.
-    include, exclude : sequence of str, optional
-        Each is the name or the URI of a label; or "fruit*", all labels that begin so; or "under:fruit", the label and
-        all that are narrower. Without `include` all labels are asked for but those excluded.
-
-    Raises
-    ------
-    ParameterError
-        There is no such label.
     """
-    everything = include is None
-    asked = np.full(len(labels), everything)
-    number = {label: place for place, label in enumerate(labels)}
-    for wishes, value in ((include, True), (exclude, False)):
-        if isinstance(wishes, str):
-            raise ParameterError(f"give a list of labels, not the string {wishes!r:.60}")
-        for wish in wishes or ():
-            chosen = [number[label] for label in _find(wish, number, vocabulary) if label in number]
-            asked[chosen] = value
-    return asked
 
+    def __init__(self, labels: Sequence[str], vocabulary: Vocabulary | None) -> None:
+        self.labels, self.vocabulary = labels, vocabulary
+        self._number = {label: place for place, label in enumerate(labels)}
 
-def _find(wish: str, number: dict[str, int], vocabulary: Vocabulary | None) -> set[str]:
-    """Return the labels that one wish stands for; a name comes before a prefix."""
-    if wish in number:
-        return {wish}
-    try:
-        concept = None if vocabulary is None else vocabulary.find(wish)
-        if concept is not None:
-            return {concept.label}
-        if wish.startswith(UNDER):
-            return _below(wish[len(UNDER) :], vocabulary)
-    except DataError as error:
-        raise ParameterError(str(error)) from error
-    if wish.endswith(PREFIX):
-        begun = {label for label in number if label.startswith(wish[: -len(PREFIX)])}
-        if begun:
-            return begun
-        raise ParameterError(f"no label of the model begins with {wish[: -len(PREFIX)]!r}")
-    raise ParameterError(f"there is no label {wish!r}: give a name, {'fruit' + PREFIX!r} or {UNDER + 'fruit'!r}")
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._number)
 
+    @cached_property
+    def _number_of_concept(self) -> np.ndarray:
+        """The label (C,) of each concept; −1 where the model does not have it."""
+        concepts = () if self.vocabulary is None else self.vocabulary.concepts
+        return np.array([self._number.get(each.label, -1) for each in concepts], np.int64)
 
-def _below(name: str, vocabulary: Vocabulary | None) -> set[str]:
-    if vocabulary is None:
-        raise ParameterError(f"{UNDER}{name}: the model has no vocabulary, which would tell what is narrower")
-    concept = vocabulary.find(name)
-    if concept is None:
-        raise ParameterError(f"{UNDER}{name}: the vocabulary has no concept {name!r}")
-    return vocabulary.narrower(concept)
+    def select(self, include: Sequence[str] | None, exclude: Sequence[str] | None) -> np.ndarray:
+        """Return which of the labels are asked for, (L,) bool.
+
+        Each of `include` and `exclude` is the name or the URI of a label; or "fruit*", all labels that begin so; or
+        "under:fruit", the label and all that are narrower. Without `include` all labels are asked for but those
+        excluded. ParameterError where there is no such label.
+        """
+        asked = (np.ones if include is None else np.zeros)(len(self.labels), bool)
+        for wishes, value in ((include, True), (exclude, False)):
+            if isinstance(wishes, str):
+                raise ParameterError(f"give a list of labels, not the string {wishes!r:.60}")
+            if wishes:
+                try:  # most lists are of names alone, and all of these are set at once
+                    asked[np.array(list(map(self._number.__getitem__, wishes)))] = value
+                except KeyError:
+                    for wish in wishes:
+                        asked[self._find(wish)] = value
+        return asked
+
+    def _find(self, wish: str) -> int | list[int] | np.ndarray:
+        """Return the numbers of the labels that one wish stands for; a name comes before a prefix."""
+        number = self._number.get(wish)
+        if number is not None:
+            return number
+        try:
+            concept = None if self.vocabulary is None else self.vocabulary.find(wish)
+            if concept is not None:
+                number = self._number.get(concept.label)
+                return [] if number is None else number
+            if wish.startswith(UNDER):
+                return self._find_below(wish[len(UNDER) :])
+        except DataError as error:
+            raise ParameterError(str(error)) from error
+        if wish.endswith(PREFIX):
+            return self._find_begun(wish[: -len(PREFIX)])
+        raise ParameterError(f"there is no label {wish!r}: give a name, {'fruit' + PREFIX!r} or {UNDER + 'fruit'!r}")
+
+    def _find_begun(self, prefix: str) -> list[int]:
+        first = bisect_left(self._sorted, prefix)
+        begun = list(takewhile(lambda label: label.startswith(prefix), islice(self._sorted, first, None)))
+        if not begun:
+            raise ParameterError(f"no label of the model begins with {prefix!r}")
+        return [self._number[label] for label in begun]
+
+    def _find_below(self, name: str) -> np.ndarray:
+        if self.vocabulary is None:
+            raise ParameterError(f"{UNDER}{name}: the model has no vocabulary, which would tell what is narrower")
+        concept = self.vocabulary.find(name)
+        if concept is None:
+            raise ParameterError(f"{UNDER}{name}: the vocabulary has no concept {name!r}")
+        numbers = self._number_of_concept[self.vocabulary.numbers_below(concept)]
+        return numbers[numbers >= 0]

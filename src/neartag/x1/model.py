@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -123,10 +123,8 @@ class X1Model:
 
         Where none of a row's labels is allowed there is no answer: frequent labels do not stand in.
         """
-        if self.reranker is None:
-            return replace(self, Y=csr.keep_entries(self.Y, allowed[self.Y.indices]), allowed=allowed)
-        other = copy.copy(self)  # with what was made of the arrays: rankers decide among all labels
-        other.allowed = allowed
+        other = object.__new__(type(self))  # `copy.copy` takes longer, and each request may ask for other labels
+        other.__dict__ = {**self.__dict__, "allowed": allowed}  # with what was made of the arrays
         return other
 
     # What an answer is made of
@@ -157,7 +155,9 @@ class X1Model:
         if self.reranker is not None:
             best, sums = best_candidates(*self.candidates(retrieved), self.frequency, most, retrieved.threads)
         else:
-            best, sums = vote(self.label_arrays, self.voters(retrieved), self.frequency, most, retrieved.threads)
+            best, sums = vote(
+                self.label_arrays, self.voters(retrieved), self.frequency, most, retrieved.threads, self.allowed
+            )
         labels, scores = best, np.minimum(sums, 1.0)
         if most < k:
             labels = np.pad(best, ((0, 0), (0, k - most)), constant_values=-1)
@@ -170,6 +170,13 @@ class X1Model:
     def voters(self, retrieved: Retrieved) -> Voters:
         """Return who votes on each row, and with what share of the whole vote (m, voters)."""
         return combine_votes(retrieved.embedding_voters, retrieved.feature_voters, self.feature_share)
+
+    def has_voters(self, retrieved: Retrieved) -> np.ndarray:
+        """Return which rows somebody votes on, (m,)."""
+        voted = (retrieved.embedding_voters[0] >= 0).any(axis=1)
+        if self.feature_share > 0 and not voted.all():
+            voted |= (retrieved.feature_voters[0] >= 0).any(axis=1)
+        return np.asarray(voted)
 
     def shares(self, retrieved: Retrieved, labels: np.ndarray) -> np.ndarray:
         """Return the shares of the votes that labels (m, k) have; 0 where nobody voted so."""
@@ -229,6 +236,8 @@ class X1Model:
                 scores = scores + frequency_scores(self.frequency, self.n_points, unheard, scores.shape[0])
             blocks.append(scores)
         scores = csr_matrix(sparse.vstack(blocks, format="csr"))
+        if self.allowed is not None:
+            scores = csr.keep_entries(scores, self.allowed[scores.indices])
         scores.sort_indices()
         np.minimum(scores.data, 1.0, out=scores.data)
         return scores

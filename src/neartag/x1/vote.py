@@ -11,17 +11,23 @@ from neartag.x1 import vote_kernels
 
 
 def vote(
-    labels: CSRArrays, voters: Voters, frequency: np.ndarray, k: int, threads: int = 1
+    labels: CSRArrays,
+    voters: Voters,
+    frequency: np.ndarray,
+    k: int,
+    threads: int = 1,
+    allowed: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k labels with the largest summed weight (m, k), and those sums.
 
     `labels` are the arrays of the matrix (n, L) of what each training point votes for. Ties go to the more frequent
-    label, then to the lower id; −1 with score 0 where fewer than k labels have votes.
+    label, then to the lower id; −1 with score 0 where fewer than k labels have votes. Of `allowed` (L,), where it is
+    given, the others are left out.
     """
     m, n_labels = len(voters[0]), len(frequency)
     best, scores = np.empty((m, k), np.int32), np.empty((m, k), np.float64)
     contiguous = np.ascontiguousarray(voters[0], np.int32), np.ascontiguousarray(voters[1], np.float64)
-    frequency = np.ascontiguousarray(frequency, np.int64)
+    frequency = np.ascontiguousarray(frequency if allowed is None else np.where(allowed, frequency, -1), np.int64)
 
     def vote_on_rows(start: int, stop: int) -> None:
         scratch = np.zeros(n_labels), np.empty(n_labels, np.int32)

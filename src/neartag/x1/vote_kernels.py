@@ -17,7 +17,8 @@ def vote_top(labels, voters, frequency, scratch, out_ids, out_scores, start, sto
     """Sum each voter's weight over its labels and keep the best; ties to the more frequent label, then the lower id.
 
     Voters are row numbers of the label matrix (−1: none), and their weights. −1 with score 0 where fewer labels have
-    votes. Of the scratch, scores (L,) are zeros, and are left so; touched (L,) may hold anything.
+    votes. Labels of a frequency below 0 are left out. Of the scratch, scores (L,) are zeros, and are left so; touched
+    (L,) may hold anything.
     """
     indptr, indices, _ = labels
     ids, weights = voters
@@ -39,7 +40,8 @@ def vote_top(labels, voters, frequency, scratch, out_ids, out_scores, start, sto
             label = touched[t]
             value = score[label]
             score[label] = 0.0
-            filled = place_label(label, value, frequency, filled, out_ids[i], out_scores[i])
+            if frequency[label] >= 0:
+                filled = place_label(label, value, frequency, filled, out_ids[i], out_scores[i])
         out_ids[i, filled:] = -1
         out_scores[i, filled:] = 0.0
 

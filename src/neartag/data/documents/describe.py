@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from neartag.data.documents.fields import LABEL_FIELDS, Fields
-from neartag.data.documents.label_cells import reuse
+from neartag.data.documents.label_cells import WEAKEST, looks_like_lists, reuse
+from neartag.data.near_duplicates import describe_near_duplicates, find_near_duplicates
 
 _SHOWN = 5
 _LONG_NAME = 100  # characters: more like a text than a label
@@ -55,8 +55,8 @@ def describe_labels(Y: Any, names: list[str]) -> list[str]:
 def find_suspicions(names: list[str], counts: np.ndarray) -> list[str]:
     """Return what looks as if labels were misread, a line each.
 
-    >>> find_suspicions(["PID", "pid", "a"], np.array([1, 2, 3]))
-    ['labels that differ only in case: PID, pid']
+    >>> find_suspicions(["0", "1"], np.array([2, 3]))
+    ['the only labels are 0 and 1; for columns of 0 and 1 name each by --label-field']
     """
     used = [name for name, count in zip(names, counts.tolist(), strict=True) if count]
     problems = []
@@ -66,19 +66,22 @@ def find_suspicions(names: list[str], counts: np.ndarray) -> list[str]:
         held = [name for name in used if mark in name]
         if held:
             problems.append(f"{len(held):,} labels hold {mark!r}, such as {held[0][:40]!r}; --separator splits them")
+    for mark in WEAKEST:
+        if looks_like_lists(used, mark, _SUSPICIOUS_REUSE):
+            held = [name for name in used if mark in name]
+            problems.append(
+                f"{len(held):,} labels are made of the same parts, such as {held[0][:40]!r}; --separator {mark} splits "
+                "them"
+            )
     blanks = [name for name in used if " " in name]
     if len(blanks) >= _MIN_BLANKS and reuse(used, " ") >= _SUSPICIOUS_REUSE:
         problems.append(
             f"{len(blanks):,} labels are made of the same words, such as {blanks[0][:40]!r}; --separator space splits "
             "them"
         )
-    by_small: dict[str, list[str]] = defaultdict(list)
-    for name in used:
-        by_small[name.casefold()].append(name)
-    alike = [name for group in by_small.values() if len(group) > 1 for name in group]
+    alike = find_near_duplicates(used)
     if alike:
-        more = f" and {len(alike) - _SHOWN:,} more" if len(alike) > _SHOWN else ""
-        problems.append(f"labels that differ only in case: {', '.join(alike[:_SHOWN])}{more}")
+        problems.append(describe_near_duplicates(alike))
     long = [name for name in used if len(name) > _LONG_NAME]
     if long:
         problems.append(f"{len(long):,} labels are longer than {_LONG_NAME} characters, such as {long[0][:40]!r}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+MAX_SHOWN = 5  # groups of labels alike
 DROPPED = {"Zs", "Pd", "Pc"}  # blanks, dashes and underscores; "C", "C++" and "C#" are not the same
 DROPPED_SIGNS = frozenset(".,'’")
 
@@ -30,3 +31,13 @@ def find_near_duplicates(labels: Iterable[str]) -> list[list[str]]:
     for label in labels:
         groups.setdefault(fold(label), []).append(label)
     return sorted(sorted(group) for group in groups.values() if len(group) > 1)
+
+
+def describe_near_duplicates(groups: Sequence[Sequence[str]], model: str = "MODEL") -> str:
+    """Return in a line which labels are alike, and the command that makes two one."""
+    shown = "; ".join(", ".join(map(repr, group)) for group in groups[:MAX_SHOWN])
+    more = f" and {len(groups) - MAX_SHOWN:,} more" if len(groups) > MAX_SHOWN else ""
+    return (
+        f"labels that differ only in case or punctuation: {shown}{more}; to make two one: "
+        f"neartag labels {model} --merge FROM INTO"
+    )
