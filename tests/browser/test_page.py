@@ -359,6 +359,10 @@ def test_everything_works_by_keyboard_alone(own_server, new_page):
     page.keyboard.press("ArrowDown")
     way.append(focus(page))
     assert way[-1]["tag"] == "circle"
+    with page.expect_response("**/map"):  # drawn again, the map keeps the place
+        page.locator("#most").dispatch_event("change")
+    expect(page.locator("#drawing circle.at:focus")).to_have_count(1)
+    assert focus(page)["name"].split(",")[0] == way[-1]["name"].split(",")[0]  # the votes change with the document
     assert [each["name"] for each in way if each["outline"] < 2 and each["stroke"] < 4] == []
 
 

@@ -50,6 +50,7 @@ function drawMap() {
   const others = map.close ? [] : points.filter((point) => !point.share).sort((one, other) => distance(one) - distance(other));
   const place = placing([text, ...voters, ...others]);
   const most = Math.max(...voters.map((point) => point.share));
+  const held = map.points.find((point) => point.mark === document.activeElement); // who goes from point to point stays there
   map.points = [
     { own: true, labels: [], ...place.of(text) },
     ...voters.map((point) => ({ ...point, ...place.of(point), radius: 4 + 5 * Math.sqrt(point.share / most) })),
@@ -66,13 +67,14 @@ function drawMap() {
     { viewBox: `0 0 ${WIDTH} ${place.height}`, role: "group", "aria-label": "Map of the documents near the text. Arrow keys go from point to point." },
     ...map.points.map((point) => point.mark).reverse(),
   );
-  map.points[0].mark.setAttribute("tabindex", "0");
-  const focused = at("drawing").contains(document.activeElement);
+  const first = map.points.find((point) => held && point.id === held.id) ?? map.points[0];
+  name(first);
+  first.mark.setAttribute("tabindex", "0");
   at("drawing").replaceChildren(drawing);
   showMapParts(true);
   colourMap();
-  if (focused) map.points[0].mark.focus();
-  else showPoint(map.points[0]);
+  if (held) first.mark.focus();
+  else showPoint(first);
 }
 
 // One scale for both directions, so that distances can be compared.
