@@ -25,6 +25,7 @@ def test_half_of_the_points_teach_where_a_reranker_decides(n, refine, wanted, mo
     settings = X1Settings.from_parameters({**SETTINGS, "refine": refine})
     assert count_taught(rows, settings) == wanted
     assert count_taught(np.ones((n, 3), np.float32), settings) == n  # measurements
+    assert count_taught(rows, settings.replace(l2=0.0)) == n  # words that none of the half has would have any weight
 
 
 def test_the_points_that_do_not_teach_are_embedded_as_new_ones_would_be(monkeypatch):
@@ -41,4 +42,6 @@ def test_the_points_that_do_not_teach_are_embedded_as_new_ones_would_be(monkeypa
     np.testing.assert_allclose(half.points, wanted, atol=1e-6)
     some = np.sort(np.random.default_rng(0).choice(240, 120, replace=False))
     alone = train_cluster(rows[some], data.Y[some], some, settings.replace(refine=False), 0, 1)
-    np.testing.assert_array_equal(half.weights, alone.weights)
+    taught = np.isin(features, np.arange(rows.shape[1]) if alone.features is None else alone.features)
+    np.testing.assert_allclose(half.weights[taught], alone.weights, atol=1e-5)
+    assert not half.weights[~taught].any()

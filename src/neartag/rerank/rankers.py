@@ -50,10 +50,10 @@ class Rankers:
         rows, m = as_csr_arrays(X), len(labels)
         if len(self.bias) <= LABELS_PER_CANDIDATE * labels.shape[1] and len(self._table):
             run_ranges(ranker_kernels.margins_by_table, m, threads, rows, self._table, self.bias, labels, out)
+        elif self.by_feature:  # of short rows that is less work than putting the candidates in order
+            run_ranges(ranker_kernels.margins_by_feature, m, threads, rows, self._by_feature, self.bias, labels, out)
         elif labels.size >= self.min_turns * len(self.bias):
             self._fill_by_turns(rows, labels, out, threads)
-        elif self.by_feature:
-            run_ranges(ranker_kernels.margins_by_feature, m, threads, rows, self._by_feature, self.bias, labels, out)
         else:
             arguments = rows, self._by_label, self.bias, self.weights.shape[1], labels, out
             run_ranges(ranker_kernels.margins_by_label, m, threads, *arguments)

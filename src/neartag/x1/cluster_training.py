@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import single_threaded_blas
-from neartag.linalg.rows import Rows, compact, is_dense, normalise, select_columns, used_columns
+from neartag.linalg.rows import Rows, compact, is_dense, normalise, used_columns
 from neartag.x1.embedding import embed
 from neartag.x1.kmeans import Partition, partition
 from neartag.x1.label_graph import neighbour_graph
@@ -33,7 +33,8 @@ MIN_TAUGHT_RERANKED = 8000
 def count_taught(X: Rows, settings: X1Settings) -> int:
     """Return how many of a cluster's rows its embedding is learned from."""
     n = X.shape[0]
-    return min(n, max(MIN_TAUGHT_RERANKED, -(-n // 2))) if settings.rerank.enabled and not is_dense(X) else n
+    everybody = not settings.rerank.enabled or is_dense(X) or settings.regression.l2 == 0  # columns may then be empty
+    return n if everybody else min(n, max(MIN_TAUGHT_RERANKED, -(-n // 2)))
 
 
 def make_partition(X: Rows, settings: ClusterSettings, seed: int, threads: int) -> Partition:
@@ -75,13 +76,13 @@ def train_cluster(
     report = report or (lambda steps: None)
     options, penalties = settings.svp, settings.regression
     steps = int(options.max_iter)
-    everybody, taught = X, count_taught(X, settings)
-    if taught < X.shape[0]:
-        some = np.sort(np.random.default_rng(seed).choice(X.shape[0], taught, replace=False))
-        X, Y = X[some], Y[some]
+    taught = count_taught(X, settings)
     with single_threaded_blas():
-        X, features = used_columns(X)
-        X = compact(X)
+        everybody, features = used_columns(X)  # of all points: a column that no point that teaches has gets no weight
+        X = everybody = compact(everybody)
+        if taught < X.shape[0]:
+            some = np.sort(np.random.default_rng(seed).choice(X.shape[0], taught, replace=False))
+            X, Y = X[some], Y[some]
         # Line 3: Ω, and the label similarities on it.
         graph = neighbour_graph(Y, int(options.neighbours), similarity=options.similarity, threads=threads)  # (N, N)
         report(1)
@@ -109,9 +110,7 @@ def train_cluster(
             keep=penalties.keep_weights,
             threads=threads,
         )
-        if taught < everybody.shape[0]:
-            X = compact(select_columns(everybody, features))
-        embedded = embed(X, regression.weights, regression.zero_below, threads)  # line 7: V·X (N, dim)
+        embedded = embed(everybody, regression.weights, regression.zero_below, threads)  # line 7: V·X (N, dim)
         report(1)
     whole = sum(float(np.dot(part, part)) for part in np.array_split(graph.data, 1 + len(graph.data) // SUM_BLOCK))
     return Cluster(
