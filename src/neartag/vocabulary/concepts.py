@@ -10,10 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from neartag.core.errors import DataError, ParameterError
-from neartag.vocabulary.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from neartag.vocabulary.hierarchy import Hierarchy
 
 NO_LANGUAGE = ""  # of names whose language is not told
 
@@ -159,6 +160,8 @@ class Vocabulary:
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
+        from neartag.vocabulary.hierarchy import Hierarchy  # here: loading a model needs no kernels
+
         numbers = self._by_uri
         return Hierarchy([[numbers[uri] for uri in each.broader if uri in numbers] for each in self.concepts])
 
