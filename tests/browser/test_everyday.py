@@ -54,9 +54,10 @@ def test_labels_are_copied_and_an_example_is_shown(browser, new_page, server):
     expect(page).to_have_title("model – neartag")
     page.get_by_role("button", name="Try an example").click()
     expect(page.locator("#text")).not_to_have_value("")
-    expect(page.locator("#labels .row")).to_have_count(5)
+    expect(page.locator("#labels .row")).not_to_have_count(0)  # the example is any document, and may have few labels
     page.get_by_role("button", name="Copy the labels").click()
-    expect(page.locator("#copied")).to_have_text("Copied 5 labels.")
+    count = len(names(page))
+    expect(page.locator("#copied")).to_have_text(f"Copied {count} label{'s' if count > 1 else ''}.")
     assert page.evaluate("navigator.clipboard.readText()").split("\n") == names(page)
 
 
