@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Jobs, Model, PropensityA, PropensityB, Quiet
+from neartag.cli.output_file import check_output
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import HELP, check_source
 from neartag.cli.tag import read_threshold
@@ -141,16 +141,11 @@ def _check_targets(
     """Raise ParameterError, before any work, where a file could not be written, or would take the place of another."""
     from neartag.data.files import check_writable
 
-    sources = {os.path.realpath(each) for each in read if each is not None}
     for option, target in (("--report", report), ("--labels-tsv", labels_tsv)):
-        if target is None:
-            continue
-        place = Path(os.path.realpath(target))
-        if str(place) in sources or Path(os.path.realpath(model)) in place.parents:
-            raise ParameterError(f"{option} {target} would replace a file that is read here: name another")
-        check_writable(target, option)
-        if place.is_file() and not overwrite:
-            raise ParameterError(f"{option} {target} is there already: give --overwrite to replace it, or name another")
+        for source in filter(None, read):
+            check_output(target, source, model, overwrite, option)
+        if target is not None:
+            check_writable(target, option)
     if None not in (report, labels_tsv) and os.path.realpath(report or "") == os.path.realpath(labels_tsv or ""):
         raise ParameterError(f"--report and --labels-tsv are the same file, {report}: name two")
 
