@@ -144,3 +144,26 @@ shown.advance()
 assert not any(name.split(".")[0] in ("rich", "numpy") for name in sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)  # else it would wait for ever
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pipe that can be filled")
+def test_a_program_that_ends_while_a_line_is_written_ends_well():
+    # Python aborts (status −6) where a thread still writes to stderr; here the pipe is full, so that it surely does.
+    code = """if True:
+        import os, sys, time
+        from neartag.core.progress import Lines
+        os.set_blocking(2, False)
+        try:
+            while True:
+                os.write(2, b"x" * 4096)
+        except BlockingIOError:
+            os.set_blocking(2, True)
+        Lines(delay=0.0).start(3, "work")
+        time.sleep(0.2)
+        print("ends", flush=True)
+    """
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"ends\n"
+    time.sleep(0.3)  # the program is at its end now, and its thread still waits for the pipe
+    _, told = process.communicate()
+    assert (process.returncode, told.strip(b"x")) == (0, b"work: 0/3 after 0 s\n")

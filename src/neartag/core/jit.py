@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from neartag.core import kernel_types as types
+from neartag.core.interrupts import delayed_interrupt
 
 FLOAT, DOUBLE, ID, COUNT = types.float32, types.float64, types.int32, types.int64
 # What fast kernels let the compiler assume, so that it can add up, or compare, many numbers at a time: sums may be
@@ -71,10 +72,10 @@ class Kernel:
         with _compiling:
             if not self.is_compiled:
                 compiled_elsewhere.pop(self, lambda: None)()
-                signatures = None if self.signatures is None else [each.to_numba() for each in self.signatures]
-                self._dispatcher = _compile(self.py_func, signatures, self.fastmath, not self.only_kernels_call)
-                if not self.only_kernels_call:
-                    self._run = self._dispatcher
+                with delayed_interrupt():
+                    self._dispatcher = _compile(self.py_func, self.signatures, self.fastmath, self.only_kernels_call)
+                    if not self.only_kernels_call:
+                        self._run = self._dispatcher
             return self._dispatcher
 
     @property
@@ -105,14 +106,17 @@ def inner_kernel(function: Callable[..., Any]) -> Kernel:
     return Kernel(function, None, False)
 
 
-def _compile(function: Callable[..., Any], signatures: list[Any] | None, fastmath: bool, callable_here: bool) -> Any:
+def _compile(
+    function: Callable[..., Any], wanted: Sequence[types.Signature] | None, fastmath: bool, only_kernels_call: bool
+) -> Any:
     from numba import njit
 
+    signatures = None if wanted is None else [each.to_numba() for each in wanted]
     assumed = set(FAST_MATH) if fastmath else False
     if signatures is None:  # what calls it has its machine code too, and keeps both
         return njit(function, nogil=True)
     # C calls none of them, and Python none with an underscore: to be callable takes a sixth of the time of compiling.
-    wrappers: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": not callable_here}
+    wrappers: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": only_kernels_call}
     try:
         return njit(signatures, nogil=True, cache=True, fastmath=assumed, **wrappers)(function)
     except RuntimeError as error:

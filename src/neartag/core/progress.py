@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -49,6 +50,8 @@ class _Shown(Progress):
             self._done, self._note = 0, ""
             self._timer = threading.Timer(self._delay, self._appear)
             self._timer.daemon = True  # work that was abandoned must not keep the program running
+            # Python aborts where it ends while such a thread writes: wait for that line at least.
+            atexit.register(self._abandon)
             self._timer.start()
         return self
 
@@ -65,14 +68,22 @@ class _Shown(Progress):
                 self._draw("step")
 
     def finish(self) -> None:
+        self._end("end")
+        atexit.unregister(self._abandon)
+
+    def _abandon(self) -> None:
+        self._end("abandoned")
+
+    def _end(self, moment: str) -> None:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
             if self._visible:
-                self._draw("end")
+                self._draw(moment)
             self._timer, self._visible = None, False
 
-    def _draw(self, moment: str) -> None: ...  # at the moment "begin", "step" or "end"; the caller holds the lock
+    # At the moment "begin", "step", "end" or, where the program ends first, "abandoned". The caller holds the lock.
+    def _draw(self, moment: str) -> None: ...
 
 
 class Lines(_Shown):
@@ -84,7 +95,7 @@ class Lines(_Shown):
 
     def _draw(self, moment: str) -> None:
         now = time.monotonic()
-        if moment != "step" or now >= self._next:
+        if moment in ("begin", "end") or (moment == "step" and now >= self._next):
             self._next = now + self._interval
             # Work of unknown length may count no steps; it then says only how long it has taken.
             done = "" if self._total is None and not self._done else f" {self._done}"
@@ -112,7 +123,7 @@ class Bar(_Shown):
             self._task = self._bar.add_task(self._description, total=self._total, completed=self._done, note=self._note)
             self._bar.start()
         self._bar.update(self._task, completed=self._done, note=self._note)
-        if moment == "end":
+        if moment in ("end", "abandoned"):
             self._bar.stop()
 
 
