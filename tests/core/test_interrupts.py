@@ -25,29 +25,39 @@ def python_interrupts():
 
 def test_an_interrupt_inside_acts_at_the_end():
     done = []
-    with pytest.raises(KeyboardInterrupt):
+
+    def work() -> None:
         with delayed_interrupt():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
             done.append("inside")
         done.append("after")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done == ["inside"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_error_inside_is_still_told():
-    with pytest.raises(ValueError, match="^inside$"), delayed_interrupt():
+    with pytest.raises(ValueError, match="inside"), delayed_interrupt():
         raise ValueError("inside")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_blocks_may_stand_in_blocks():
     done = []
-    with pytest.raises(KeyboardInterrupt), delayed_interrupt():
+
+    def work() -> None:
         with delayed_interrupt():
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)
-        done.append("after the inner one")
+            with delayed_interrupt():
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)
+            done.append("after the inner one")
+        done.append("after both")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done == ["after the inner one"]
 
 
@@ -82,4 +92,5 @@ def test_a_kernel_is_compiled_to_the_end(monkeypatch):
     each = jit.inner_kernel(lambda x: x)
     with pytest.raises(KeyboardInterrupt):
         each.compile()
-    assert compiled and each.is_compiled
+    assert compiled
+    assert each.is_compiled
