@@ -113,9 +113,34 @@ def sums_of(parts, right, fine, coarse, weights, start=0, stop=None):
     count = len(weights)
     gradient, hessian = np.zeros(count), np.zeros((count, count))
     stop = len(parts) if stop is None else stop
-    known = *frozen(parts, right), frozen(fine, coarse), *frozen(weights)
+    known = frozen(*terms_of(parts, fine, coarse)), *frozen(right, weights)
     fusion_kernels.normal_equations(*known, gradient, hessian, start, stop)
     return gradient, hessian
+
+
+def terms_of(parts, fine, coarse, start=0, stop=None):
+    m, most = len(parts), 6 * parts.shape[1] - 4
+    terms = np.full((m, most), -7, np.int32), np.full((m, most), UNTOUCHED, np.float64), np.full(m, -7)
+    frozen_knots = frozen(fine, coarse)
+    fusion_kernels.write_terms(*frozen(parts), frozen_knots, *terms, start, m if stop is None else stop)
+    return terms
+
+
+@quick
+@given(rows=ranges(), seed=seeds, count=st.integers(2, 5), knots=st.tuples(st.integers(2, 9), st.integers(2, 5)))
+def test_terms_are_the_rows_of_the_basis(rows, seed, count, knots):
+    m, start, stop = rows
+    parts, _, fine, coarse, _ = made(seed, m, count, knots)
+    design = basis(parts, fine, coarse)
+    places, shares, counts = terms_of(parts, fine, coarse, start, stop)
+    for i in range(start, stop):
+        own = slice(counts[i])
+        assert (np.diff(places[i, own]) > 0).all()
+        written = np.zeros(design.shape[1])
+        written[places[i, own]] = shares[i, own]
+        np.testing.assert_allclose(written, design[i], atol=1e-6)
+    assert (outside(counts, start, stop) == -7).all()
+    assert (outside(places, start, stop) == -7).all()
 
 
 @quick
@@ -146,7 +171,7 @@ def test_a_part_of_the_candidates_is_no_pattern(count):
 def test_the_gradient_alone():
     parts, right, fine, coarse, weights = made(4)
     gradient, none = np.zeros(len(weights)), np.zeros((0, len(weights)))
-    known = *frozen(parts, right), frozen(fine, coarse), *frozen(weights)
+    known = frozen(*terms_of(parts, fine, coarse)), *frozen(right, weights)
     fusion_kernels.normal_equations(*known, gradient, none, 0, len(parts))
     np.testing.assert_array_equal(gradient, sums_of(parts, right, fine, coarse, weights)[0])
 

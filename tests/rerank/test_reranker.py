@@ -519,15 +519,19 @@ def test_held_out_points_do_not_vote_by_their_features():
 
 def test_where_nothing_can_be_told_nothing_is_claimed():
     # Labels that have nothing to do with the features: whoever lets a point speak for itself would be sure of them.
-    random = np.random.default_rng(10)
-    X = csr_matrix(
-        (random.random((1300, 200)) < 0.1).astype(np.float32) * random.random((1300, 200)).astype(np.float32)
-    )
-    Y = csr_matrix((random.random((1300, 20)) < 0.1).astype(np.float32))
-    model = small_model().fit(X[:1000], Y[:1000], held_out=True)
-    for scores in (model.held_out_.scores, model.predict_topk(X[1000:], 20)[1]):
-        assert scores[:, 0].mean() < 0.25
-        assert scores.sum(axis=1).mean() == pytest.approx(Y.sum() / 1300, rel=0.25)
+    sums, expected = [], []
+    for seed in (10, 11, 12):  # the fusion has 2,000 candidates to learn from: one draw says little
+        random = np.random.default_rng(seed)
+        X = csr_matrix(
+            (random.random((1300, 200)) < 0.1).astype(np.float32) * random.random((1300, 200)).astype(np.float32)
+        )
+        Y = csr_matrix((random.random((1300, 20)) < 0.1).astype(np.float32))
+        model = small_model().fit(X[:1000], Y[:1000], held_out=True)
+        answers = model.held_out_.scores, model.predict_topk(X[1000:], 20)[1]
+        assert all(scores[:, 0].mean() < 0.25 for scores in answers)
+        sums.append([scores.sum(axis=1).mean() for scores in answers])
+        expected.append(Y.sum() / 1300)
+    np.testing.assert_allclose(np.mean(sums, axis=0), np.mean(expected), rtol=0.15)
 
 
 def test_without_asking_there_are_no_answers():

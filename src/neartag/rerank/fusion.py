@@ -9,12 +9,12 @@ points by Newton's method. A few thousand candidates suffice for its hundred num
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 
-from neartag.core.threads import run_blocks, sum_blocks
+from neartag.core.threads import run_blocks, run_ranges, sum_blocks
 from neartag.rerank import fusion_kernels
 
 # Knots of the functions of one variable, and on each side of those of two.
@@ -38,6 +38,8 @@ class Fusion:
     coarse: np.ndarray  # (J, COARSE_KNOTS)
     weights: np.ndarray  # (terms + 1,) heights at the knots, the constant last
     loss: float = 0.0  # what the fit came to, a candidate
+    # The loss's Hessian near the weights, a candidate, its lower triangle (terms, terms); None where it was not fitted.
+    curvature: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def log_odds(self, features: np.ndarray, threads: int = 1) -> np.ndarray:
         """Return the log-odds (m,) that candidates with these features (m, J) are right."""
@@ -84,62 +86,85 @@ class Fusion:
 
         `start` is a fusion of much the same candidates, from whose knots and weights to go on.
         """
-        if start is None and len(correct) > MAX_CANDIDATES_IN_ONE_GO:
-            quarter = fixed_subsample(len(correct), 4)
-            part = features[quarter], correct[quarter]  # most of the way on a part of them
-            start = cls.fit(*part, threads, min_loss_fall=min_loss_fall, max_steps=max_steps)
+        levels = [np.arange(len(correct))] if start is not None else _levels(len(correct))
         if start is not None:
-            fine, coarse, weights = start.fine, start.coarse, start.weights.copy()
+            fine, coarse, weights, curvature = start.fine, start.coarse, start.weights.copy(), start.curvature
         else:
-            fine, coarse = (_knots(features, correct, count) for count in (FINE_KNOTS, COARSE_KNOTS))
-            weights = np.zeros(count_terms(fine, coarse) + 1)
-        chance = min(max(float(correct.mean()), 1e-6), 1 - 1e-6) if len(correct) else 0.5
-        weights[-1] = np.log(chance / (1 - chance))
+            few = features[levels[0]], correct[levels[0]]
+            fine, coarse = (_knots(*few, count) for count in (FINE_KNOTS, COARSE_KNOTS))
+            weights, curvature = np.zeros(count_terms(fine, coarse) + 1), None
+        terms = _Terms.of(features, (fine, coarse), threads)
+        for rows in levels:
+            own, right, count = terms.take(rows), correct[rows], max(1, len(rows))
+            chance = min(max(float(right.mean()), 1e-6), 1 - 1e-6) if len(rows) else 0.5
+            weights[-1] = np.log(chance / (1 - chance))
+            evaluate = partial(own.penalised_sums, right, threads=threads)
+            known = None if curvature is None else count * curvature
+            weights, loss, hessian = _newton(evaluate, weights, known, min_loss_fall=min_loss_fall, max_steps=max_steps)
+            curvature = hessian / count
+        return cls(fine, coarse, weights, loss / count, curvature)
 
-        def evaluate(weights: np.ndarray, with_hessian: bool) -> Sums:
-            return _penalised_sums(features, correct, (fine, coarse), weights, with_hessian, threads)
 
-        weights, loss = _newton(
-            evaluate, weights, is_near=start is not None, min_loss_fall=min_loss_fall, max_steps=max_steps
-        )
-        return cls(fine, coarse, weights, loss / max(1, len(correct)))
+@dataclass(frozen=True)
+class _Terms:
+    """The terms of each candidate: written down once, because every step of the fit asks for them."""
+
+    places: np.ndarray  # (m, most) which terms, rising
+    shares: np.ndarray  # (m, most) how much of each
+    counts: np.ndarray  # (m,) how many each candidate has
+
+    @classmethod
+    def of(cls, features: np.ndarray, knots: tuple[np.ndarray, np.ndarray], threads: int) -> _Terms:
+        m, most = len(features), 2 * features.shape[1] + 4 * (features.shape[1] - 1)
+        terms = cls(np.empty((m, most), np.int32), np.empty((m, most)), np.empty(m, np.int64))
+        arrays = terms.places, terms.shares, terms.counts
+        run_ranges(fusion_kernels.write_terms, m, threads, features, knots, *arrays)
+        return terms
+
+    def take(self, rows: np.ndarray) -> _Terms:
+        if len(rows) == len(self.counts):
+            return self
+        return _Terms(self.places[rows], self.shares[rows], self.counts[rows])
+
+    def penalised_sums(self, correct: np.ndarray, weights: np.ndarray, with_hessian: bool, threads: int) -> Sums:
+        """Return loss and gradient at these weights, penalty included, and the Hessian without it, where asked for."""
+        count, terms = len(weights) - 1, (self.places, self.shares, self.counts)
+
+        def summand(start: int, stop: int) -> np.ndarray:
+            sums = np.zeros((count + 2 if with_hessian else 1, count + 1))  # the Hessian, and the gradient as last row
+            fusion_kernels.normal_equations(terms, correct, weights, sums[-1], sums[:-1], start, stop)
+            return sums
+
+        sums = sum_blocks(summand, len(correct), threads)
+        own = weights[:-1]
+        return float(sums[-1, -1]) + L2_PENALTY / 2 * float(own @ own), sums[-1, :-1] + L2_PENALTY * own, sums[:-2, :-1]
 
 
-def _penalised_sums(
-    features: np.ndarray,
-    correct: np.ndarray,
-    knots: tuple[np.ndarray, np.ndarray],
-    weights: np.ndarray,
-    with_hessian: bool,
-    threads: int,
-) -> Sums:
-    """Return loss and gradient at these weights, the penalty included, and the Hessian without it, where asked for."""
-    count = len(weights) - 1
-
-    def summand(start: int, stop: int) -> np.ndarray:
-        sums = np.zeros((count + 2 if with_hessian else 1, count + 1))  # the Hessian, and the gradient as last row
-        fusion_kernels.normal_equations(features, correct, knots, weights, sums[-1], sums[:-1], start, stop)
-        return sums
-
-    sums = sum_blocks(summand, len(features), threads)
-    own = weights[:-1]
-    return float(sums[-1, -1]) + L2_PENALTY / 2 * float(own @ own), sums[-1, :-1] + L2_PENALTY * own, sums[:-2, :-1]
+def _levels(count: int) -> list[np.ndarray]:
+    """Return the rows to fit to, one level after the other: most of the way is gone on a part of a part of them."""
+    levels = [np.arange(count)]
+    while len(levels[0]) > MAX_CANDIDATES_IN_ONE_GO:
+        levels.insert(0, levels[0][fixed_subsample(len(levels[0]), 4)])
+    return levels
 
 
 def _newton(
-    evaluate: Callable[[np.ndarray, bool], Sums],
+    evaluate: Callable[..., Sums],
     weights: np.ndarray,
+    known: np.ndarray | None,
     *,
-    is_near: bool,
     min_loss_fall: float,
     max_steps: int,
-) -> tuple[np.ndarray, float]:
-    """Return the weights where the loss is least, the constant kept as it is, and that loss.
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return the weights where the loss is least, the constant kept as it is, that loss, and a Hessian near it.
 
-    From near the end all steps have the first one's Hessian, most of the work of one, until that leads too far.
+    `known` is the Hessian of much the same candidates near the end. To make one is most of the work of a step, so all
+    steps then have this one, until it leads too far.
     """
-    loss, gradient, hessian = evaluate(weights, True)
-    renew = not is_near
+    renew = known is None
+    loss, gradient, hessian = evaluate(weights, with_hessian=renew)
+    if known is not None:
+        hessian = known
     for _ in range(max_steps):
         whole = np.tril(hessian) + np.tril(hessian, -1).T + L2_PENALTY * np.eye(len(gradient))
         step = np.linalg.solve(whole, gradient)
@@ -147,7 +172,7 @@ def _newton(
         while True:
             tried = weights.copy()
             tried[:-1] -= length * step
-            sums = evaluate(tried, renew)
+            sums = evaluate(tried, with_hessian=renew)
             if sums[0] <= loss or length < MIN_STEP_LENGTH:
                 break
             length /= 2
@@ -156,10 +181,10 @@ def _newton(
             weights, loss, gradient = tried, *sums[:2]
             hessian = sums[2] if renew else hessian
         if not renew and length < 1.0:
-            hessian = evaluate(weights, True)[2]
+            hessian = evaluate(weights, with_hessian=True)[2]
         elif fallen <= min_loss_fall * loss:
             break
-    return weights, loss
+    return weights, loss, hessian
 
 
 def fixed_subsample(count: int, of: int) -> np.ndarray:

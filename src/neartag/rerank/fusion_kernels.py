@@ -18,6 +18,7 @@ FLAGS = read(types.boolean)
 # Knots, heights and slopes of `fusion.Fusion.tables`; of the last feature fine knots, heights and coarse knots.
 TABLES = types.Tuple((read(DOUBLE, 2), read(DOUBLE, 3), read(DOUBLE, 3), read(DOUBLE), read(DOUBLE), read(DOUBLE)))
 KNOTS = types.Tuple((read(DOUBLE, 2), read(DOUBLE, 2)))  # fine and coarse, a row a feature
+TERMS = types.Tuple((read(ID, 2), read(DOUBLE, 2), POINTER))  # places and shares (m, terms), and how many each row has
 
 
 @kernel(types.Tuple((COUNT, DOUBLE))(DOUBLE, read(DOUBLE)))
@@ -124,35 +125,44 @@ def probabilities(labels, evidence, margins, frequency, ranked, without_centroid
             out[i, c] = 1.0 / (1.0 + np.exp(-_log_odds(features, tables)))
 
 
-@kernel(types.void(read(FLOAT, 2), FLAGS, KNOTS, read(DOUBLE), DOUBLE[::1], DOUBLE[:, ::1], COUNT, COUNT))
-def normal_equations(features, correct, knots, weights, gradient, hessian, start, stop):
+@kernel(types.void(read(FLOAT, 2), KNOTS, ID[:, ::1], DOUBLE[:, ::1], COUNT[::1], COUNT, COUNT))
+def write_terms(features, knots, places, shares, counts, start, stop):
+    """The terms that each row of features touches (m, terms), in rising order; most shares are zero, and left out."""
+    for i in range(start, stop):
+        _terms(features[i], knots, places[i], shares[i])
+        filled = 0
+        for t in range(places.shape[1]):
+            if shares[i, t] != 0.0:
+                places[i, filled], shares[i, filled] = places[i, t], shares[i, t]
+                filled += 1
+        counts[i] = filled
+
+
+@kernel(types.void(TERMS, FLAGS, read(DOUBLE), DOUBLE[::1], DOUBLE[:, ::1], COUNT, COUNT))
+def normal_equations(terms, correct, weights, gradient, hessian, start, stop):
     """Add the gradient and the Hessian, its lower triangle, of the rows' logistic loss at these weights.
 
     Without room for the Hessian (0 rows) the gradient alone.
     The last entry of the gradient, the place of the constant, gets the loss itself: the constant is not learned.
     """
-    terms = 2 * features.shape[1] + 4 * (features.shape[1] - 1)
-    places, shares = np.empty(terms, np.int32), np.empty(terms)
+    all_places, all_shares, counts = terms
     last = weights.shape[0] - 1
     for i in range(start, stop):
-        _terms(features[i], knots, places, shares)
+        places, shares = all_places[i], all_shares[i]
         total = weights[last]
-        for t in range(terms):
-            total += weights[places[t]] * shares[t]
+        for t in range(counts[i]):
+            total += weights[np.uint32(places[t])] * shares[t]
+        small = np.exp(-abs(total))
         signed = -total if correct[i] else total
-        gradient[last] += max(signed, 0.0) + np.log1p(np.exp(-abs(signed)))
-        chance = 1 / (1 + np.exp(-total))
+        gradient[last] += max(signed, 0.0) + np.log1p(small)
+        chance = (1.0 if total > 0.0 else small) / (1.0 + small)
         slope = chance - 1.0 if correct[i] else chance
-        curve = chance * (1 - chance)
-        filled = 0  # most shares are zero: the others move to the front
-        for t in range(terms):
-            if shares[t] != 0.0:
-                gradient[places[t]] += slope * shares[t]
-                places[filled], shares[filled] = places[t], shares[t]
-                filled += 1
+        for t in range(counts[i]):
+            gradient[np.uint32(places[t])] += slope * shares[t]
         if hessian.shape[0] == 0:
             continue
-        for t in range(filled):
-            scaled = curve * shares[t]
+        curve = chance * (1 - chance)
+        for t in range(counts[i]):
+            row, scaled = hessian[places[t]], curve * shares[t]
             for u in range(t + 1):  # terms are in rising order
-                hessian[places[t], places[u]] += scaled * shares[u]
+                row[np.uint32(places[u])] += scaled * shares[u]
