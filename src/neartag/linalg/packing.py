@@ -14,12 +14,21 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.parameters import MAX_COUNT
+from neartag.linalg.coded_rows import CodedRows
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.quantization import TYPES, pack, unpack
 from neartag.linalg.rows import Rows
 
 
 def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: str = "float32") -> None:
-    """Put dense or CSR rows under a name into `arrays`; float16 and int8 rows with one scale per column."""
+    """Put rows under a name into `arrays`; float16 and int8 rows with one scale per column.
+
+    The vectors of hybrid rows are coded. Who goes on with the rows codes them before: `coded_rows.round_vectors`.
+    """
+    if isinstance(rows, HybridRows):
+        put_rows(arrays, name, rows.words, precision)
+        put_coded(arrays, f"{name}.vectors", CodedRows.encode(rows.vectors))
+        return
     values = rows.data if sparse.issparse(rows) else rows
     if precision != "float32":
         values, arrays[f"{name}.scale"] = pack(rows, precision)
@@ -34,6 +43,13 @@ def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: st
 
 def get_rows(arrays: dict[str, np.ndarray], name: str, precision: str = "float32") -> Rows:
     """Return as float32 the rows that `put_rows` put; memory maps of float32 are not copied."""
+    if f"{name}.vectors.codes" in arrays:
+        vectors = CodedRows(arrays[f"{name}.vectors.codes"], arrays[f"{name}.vectors.scales"])
+        return HybridRows(_get_plain(arrays, name, precision), vectors.decode())
+    return _get_plain(arrays, name, precision)
+
+
+def _get_plain(arrays: dict[str, np.ndarray], name: str, precision: str) -> Rows:
     scale = arrays[f"{name}.scale"] if precision != "float32" else None
     if name in arrays:
         return arrays[name] if scale is None else unpack(arrays[name], scale)
@@ -43,6 +59,20 @@ def get_rows(arrays: dict[str, np.ndarray], name: str, precision: str = "float32
     rows.data = values if scale is None else unpack(values, scale, indices)
     rows.indices, rows.indptr = indices, indptr
     return rows
+
+
+def put_coded(arrays: dict[str, np.ndarray], name: str, rows: CodedRows) -> None:
+    """Put coded rows under a name into `arrays`."""
+    arrays[f"{name}.codes"], arrays[f"{name}.scales"] = rows.codes, rows.scales
+
+
+def get_coded(arrays: dict[str, np.ndarray], name: str, height: int, dim: int) -> CodedRows:
+    """Return the rows that `put_coded` put; ValueError unless they have this shape and can be read safely."""
+    codes, scales = arrays[f"{name}.codes"], arrays[f"{name}.scales"]
+    require(codes.dtype == np.int8 and codes.shape == (height, dim), f"{name} is not int8 {height} × {dim}")
+    fine = scales.dtype == np.float32 and scales.shape == (height,) and bool((np.isfinite(scales) & (scales > 0)).all())
+    require(fine, f"{name} has not one scale a row")
+    return CodedRows(codes, scales)
 
 
 def read_count(settings: dict[str, Any], name: str) -> int:
@@ -62,6 +92,11 @@ def width_of(arrays: dict[str, np.ndarray], name: str) -> int:
 
 def check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int, precision: str = "float32") -> None:
     """Raise ValueError unless the rows of this name have this shape and can be read safely."""
+    if f"{name}.vectors.codes" in arrays:
+        codes = arrays[f"{name}.vectors.codes"]
+        require(codes.ndim == 2 and codes.shape[1] < width, f"{name} has no room for words beside its vectors")
+        get_coded(arrays, f"{name}.vectors", height, codes.shape[1])
+        width -= codes.shape[1]
     dtype = TYPES[precision]
     if precision != "float32":
         scale = arrays[f"{name}.scale"]

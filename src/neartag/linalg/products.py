@@ -1,6 +1,6 @@
 """Matrix products on our own threads, the same to the last bit whatever the number of threads.
 
-matmul(rows, weights)          rows dense or sparse, weights dense or sparse: a dense array (n, width)
+matmul(rows, weights)          rows dense, sparse or hybrid, weights dense or sparse: a dense array (n, width)
 matmul_rows(tall, small)       both dense
 transpose_matmul(left, right)  leftᵀ right, both dense
 gram(rows, transposed)         rowsᵀ rows, dense or sparse: its lower triangle (d, d)
@@ -13,11 +13,19 @@ from scipy import sparse
 
 from neartag.core.threads import run_pieces, run_ranges, sum_blocks
 from neartag.linalg import product_kernels
+from neartag.linalg.hybrid_rows import HybridColumns, HybridRows
 from neartag.linalg.rows import Rows, csr_arrays
 
 
 def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
     """Return rows @ weights as a dense float32 array (n, width)."""
+    if isinstance(rows, HybridRows):
+        for_words, for_vectors = rows.split(weights)
+        out = matmul(rows.words, for_words, threads)
+        out += matmul(rows.vectors, for_vectors, threads)
+        return out
+    if isinstance(rows, HybridColumns):
+        return _transposed_times(rows, weights, threads)
     if not sparse.issparse(rows):
         if sparse.issparse(weights):
             return np.ascontiguousarray(rows @ weights)
@@ -29,6 +37,16 @@ def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
     else:
         table = np.ascontiguousarray(weights, np.float32)  # (d, width)
         run_ranges(product_kernels.sparse_times_dense, n, threads, left, table, out, work=left[0])
+    return out
+
+
+def _transposed_times(columns: HybridColumns, right: np.ndarray, threads: int) -> np.ndarray:
+    """Return the transpose of hybrid rows times a dense matrix (n, width): a dense float32 array (d + e, width)."""
+    d = columns.words.shape[0]
+    out = np.empty((columns.shape[0], right.shape[1]), np.float32)
+    out[:d] = matmul(columns.words, right, threads)
+    out[d:] = transpose_matmul(columns.vectors, np.ascontiguousarray(right, np.float32), threads)
+    out[d:] *= np.float32(columns.vector_weight)
     return out
 
 

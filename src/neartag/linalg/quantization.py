@@ -46,10 +46,10 @@ def pack(rows: Rows, precision: str) -> tuple[np.ndarray, np.ndarray]:
     if sparse.issparse(rows):
         largest = np.zeros(rows.shape[1], np.float32)
         np.maximum.at(largest, rows.indices, np.abs(rows.data))
-        scale = _scale(largest, precision)
+        scale = choose_scale(largest, precision)
         scaled = rows.data / scale[rows.indices]
     else:
-        scale = _scale(np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0)), precision)
+        scale = choose_scale(np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0)), precision)
         scaled = rows / scale  # (n, dim)
     if precision == "int8":
         np.rint(scaled, out=scaled)
@@ -61,8 +61,8 @@ def unpack(values: np.ndarray, scale: np.ndarray, columns: np.ndarray | None = N
     return values.astype(np.float32) * (scale if columns is None else scale[columns])
 
 
-def _scale(largest: np.ndarray, precision: str) -> np.ndarray:
-    """Return what each column is divided by (dim,), given the size of its largest number."""
+def choose_scale(largest: np.ndarray, precision: str) -> np.ndarray:
+    """Return what each column, or row, is divided by (count,), given the size of its largest number."""
     if precision == "float16":
         mantissa, exponent = np.frexp(largest)
         # Rounding may carry the largest number to the next power of two; the scale must allow for that beforehand.

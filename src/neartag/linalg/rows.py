@@ -1,19 +1,22 @@
-"""Feature rows, dense or sparse, in one form: chosen columns, transposes, unit length.
+"""Feature rows, dense, sparse or both side by side, in one form: chosen columns, transposes, unit length.
 
-A matrix of rows is a float32 array in C order or a float32 CSR matrix with sorted rows. Weights (regressors, centroids)
-are (d, width), dense, or CSR where small weights were dropped. Their products are in `products`.
+A matrix of rows is a float32 array in C order, a float32 CSR matrix with sorted rows, or both: a `HybridRows`. Weights
+(regressors, centroids) are (d, width), dense, or CSR where small weights were dropped. Products are in `products`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-Rows: TypeAlias = Any  # np.ndarray | csr_matrix; scipy gives its matrices no types
+from neartag.linalg.hybrid_rows import HybridColumns, HybridRows
+
+Rows: TypeAlias = Any  # np.ndarray | csr_matrix | HybridRows; scipy gives its matrices no types
 CSRArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr, indices, data
 
 # From this share of stored entries on, a cluster's rows become a dense array: BLAS on all entries is then quicker than
@@ -32,6 +35,8 @@ WIDENED_ENTRIES = 2**16
 
 def as_rows(X: object) -> Rows:
     """Return X as float32 rows, dense in C order or CSR with sorted, summed indices; no copy where it is so already."""
+    if isinstance(X, HybridRows):
+        return replace(X, words=as_rows(X.words), vectors=as_rows(X.vectors))
     if sparse.issparse(X):
         rows = csr_matrix(X, dtype=np.float32)
         if not rows.has_canonical_format:
@@ -43,6 +48,8 @@ def as_rows(X: object) -> Rows:
 
 def is_dense(rows: Rows) -> bool:
     """Say whether so many entries are not zero that the features must be measurements, and not words."""
+    if isinstance(rows, HybridRows):
+        return False
     some = rows[:: max(1, rows.shape[0] // SAMPLED_ROWS)]
     filled = np.count_nonzero(some.data if sparse.issparse(some) else some)
     return filled >= DENSE_SHARE * max(1, some.shape[0] * some.shape[1])
@@ -58,7 +65,8 @@ def compact(rows: Rows) -> Rows:
 
 def dense(rows: Rows) -> np.ndarray:
     """Return rows as a dense array in C order."""
-    return np.ascontiguousarray(rows.toarray()) if sparse.issparse(rows) else rows
+    is_array = isinstance(rows, np.ndarray)
+    return rows if is_array else np.ascontiguousarray(rows.toarray())
 
 
 def csr_arrays(matrix: csr_matrix) -> CSRArrays:
@@ -85,8 +93,14 @@ def used_columns(rows: Rows) -> tuple[Rows, np.ndarray | None]:
     """Return rows over the columns that occur in them only, and these columns' numbers in rising order.
 
     A cluster of a large data set has a small part of its features; all that is made for it then has as few. None, and
-    the rows as they are, where every column occurs.
+    the rows as they are, where every column occurs. All columns of vectors count as occurring.
     """
+    if isinstance(rows, HybridRows):
+        words, columns = used_columns(rows.words)
+        if columns is None:
+            return rows, None
+        of_vectors = np.arange(rows.shape[1] - rows.dim, rows.shape[1], dtype=np.int32)
+        return replace(rows, words=words), np.concatenate([columns, of_vectors])
     if sparse.issparse(rows):
         occurs = np.zeros(rows.shape[1], bool)
         occurs[rows.indices] = True
@@ -102,6 +116,8 @@ def select_columns(rows: Rows, columns: np.ndarray | None) -> Rows:
     """Return rows over some columns, given in rising order; None: all. What is in other columns becomes zero."""
     if columns is None:
         return rows
+    if isinstance(rows, HybridRows):  # whose columns of vectors are all among those wanted
+        return replace(rows, words=select_columns(rows.words, columns[: len(columns) - rows.dim]))
     if not sparse.issparse(rows):
         return np.ascontiguousarray(rows[:, columns])
     place = np.minimum(np.searchsorted(columns, rows.indices), len(columns) - 1).astype(np.int32)
@@ -111,7 +127,9 @@ def select_columns(rows: Rows, columns: np.ndarray | None) -> Rows:
 
 
 def transpose(rows: Rows) -> Rows:
-    """Return the transpose, again as rows."""
+    """Return the transpose, again as rows; of hybrid rows, for products only."""
+    if isinstance(rows, HybridRows):
+        return HybridColumns(transpose(rows.words), rows.vectors, rows.vector_weight)
     if sparse.issparse(rows):
         return csr_matrix(rows.T.tocsr())
     return np.ascontiguousarray(rows.T)
@@ -122,8 +140,12 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
 
     A row that has unit length, up to rounding, does not change. If no row changes, the rows given are returned.
     `in_place` overwrites the rows given, if they are writable float32, so that no second copy is held. `widened` is how
-    many entries are worked on in float64 at a time; the result does not depend on it.
+    many entries are worked on in float64 at a time; the result does not depend on it. Of hybrid rows each part is
+    made of unit length.
     """
+    if isinstance(rows, HybridRows):
+        parts = (normalise(part, in_place=in_place, widened=widened) for part in (rows.words, rows.vectors))
+        return HybridRows(*parts, rows.vector_weight)
     ends, lengths = _row_ends(rows), row_lengths(rows, widened=widened)
     # Each row by itself: what becomes of it must not depend on those beside it.
     lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT_TOLERANCE)] = 1
@@ -147,6 +169,9 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
 
 def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:
     """Return the Euclidean length of each row (n,), in float64."""
+    if isinstance(rows, HybridRows):
+        words, vectors = (row_lengths(part, widened=widened) for part in (rows.words, rows.vectors))
+        return np.hypot(words, rows.vector_weight * vectors)
     ends = _row_ends(rows)
     return np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends, widened))])
 

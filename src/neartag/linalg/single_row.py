@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import product_kernels
+from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.rows import CSRArrays, Rows, csr_arrays
 
 
@@ -69,7 +70,11 @@ class SingleRow:
 
 
 def as_csr_arrays(rows: Rows | SingleRow) -> CSRArrays:
-    """Return (indptr, indices, data) of rows in any form, in the types that the kernels are compiled for."""
+    """Return (indptr, indices, data) of rows in any form, in the types that the kernels are compiled for.
+
+    Of hybrid rows those of the words.
+    """
     if isinstance(rows, SingleRow):
         return rows.arrays
-    return csr_arrays(rows if sparse.issparse(rows) else csr_matrix(rows))
+    words = words_of(rows)
+    return csr_arrays(words if sparse.issparse(words) else csr_matrix(words))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,38 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import as_rows
 
 
 def check_features(X: Any, n_features: int | None = None, owner: str = "the classifier", name: str = "X") -> Any:
-    """Return X as a 2-D array or CSR matrix of finite numbers with the expected number of columns."""
+    """Return X as a 2-D array or CSR matrix of finite numbers with the expected number of columns.
+
+    Of hybrid rows both parts are checked.
+    """
+    if isinstance(X, HybridRows):
+        words, vectors = (
+            check_features(X.words, name=f"{name}.words"),
+            check_features(X.vectors, name=f"{name}.vectors"),
+        )
+        if not sparse.issparse(words) or sparse.issparse(vectors) or words.shape[0] != len(vectors):
+            raise ParameterError(f"{name} must have sparse words and as many dense vectors")
+        checked = replace(X, words=words, vectors=vectors)
+        _check_width(checked, n_features, owner, name)
+        return checked
     matrix: Any = _sparse_features(X, name) if sparse.issparse(X) else _dense_features(X, name)
     _check_finite(matrix, name)
     if sparse.issparse(matrix) and not matrix.has_canonical_format:
         matrix = _sum_duplicates(matrix, name)
+    _check_width(matrix, n_features, owner, name)
+    return matrix
+
+
+def _check_width(matrix: Any, n_features: int | None, owner: str, name: str) -> None:
     if n_features is not None and matrix.shape[1] != n_features:
         raise ParameterError(
             f"{name} has {matrix.shape[1]} features, but {owner} is expecting {n_features} features as input"
         )
-    return matrix
 
 
 def _sparse_features(X: Any, name: str) -> Any:

@@ -151,6 +151,7 @@ def _clear(touched, count, score, noted):
         VOTERS,  # who votes by features
         CENTROIDS,
         CSR,  # each point's own labels, to be left out of their centroids; empty rows: none
+        types.Tuple((VOTERS, read(ID, 2))),  # by the vectors beside: who votes, and labels that their centroids propose
         COUNT,
         ID[:, ::1],
         FLOAT[:, :, ::1],
@@ -159,12 +160,27 @@ def _clear(touched, count, score, noted):
     )
 )
 def candidates(
-    rows, labels, embedding_voters, feature_voters, centroids, own, wanted, out_labels, out_evidence, start, stop
+    rows,
+    labels,
+    embedding_voters,
+    feature_voters,
+    centroids,
+    own,
+    beside,
+    wanted,
+    out_labels,
+    out_evidence,
+    start,
+    stop,
 ):
     """The labels that either vote or the centroids put among their `wanted` best, and what each of the three says.
 
-    out_labels (m, room) is filled from the left, −1 behind; out_evidence (m, room, 3).
+    out_labels (m, room) is filled from the left, −1 behind; out_evidence (m, room, 3). Where there are vectors
+    `beside`, those who vote by them and the labels (m, ≤ wanted) that they propose count too, and out_evidence
+    (m, room, 5) has a fourth number: what the vote by vectors says; the fifth stays as it is.
     """
+    vector_voters, proposed = beside
+    has_vectors = vector_voters[0].shape[1] > 0
     postings, table, lengths = centroids
     n_labels, room = lengths.shape[0], out_labels.shape[1]
     first, second = np.zeros(n_labels, np.float32), np.zeros(n_labels, np.float32)  # what each of the three says
@@ -174,7 +190,10 @@ def candidates(
     second_touched, second_noted = np.empty(n_labels, np.int32), np.zeros(n_labels, np.bool_)
     third_touched, third_noted = np.empty(n_labels, np.int32), np.zeros(n_labels, np.bool_)
     best, values = np.empty(wanted, np.int32), np.empty(wanted, np.float32)
-    chosen, taken = np.empty(3 * wanted, np.int32), np.zeros(n_labels, np.bool_)
+    chosen, taken = np.empty((5 if has_vectors else 3) * wanted, np.int32), np.zeros(n_labels, np.bool_)
+    by_vectors, more = 0, n_labels if has_vectors else 0
+    fourth, fourth_touched = np.zeros(more, np.float32), np.empty(more, np.int32)
+    fourth_noted = np.zeros(more, np.bool_)
     if table.shape[0] > 0:
         for label in range(n_labels):
             third_touched[label] = label
@@ -190,20 +209,32 @@ def candidates(
         many = _choose(wanted, first, first_touched, by_embedding, best, values, taken, chosen, 0)
         many = _choose(wanted, second, second_touched, by_features, best, values, taken, chosen, many)
         many = _choose(wanted, third, third_touched, by_centroid, best, values, taken, chosen, many)
+        if has_vectors:
+            by_vectors = _votes(labels, vector_voters, i, fourth, fourth_noted, fourth_touched)
+            many = _choose(wanted, fourth, fourth_touched, by_vectors, best, values, taken, chosen, many)
+            for p in range(proposed.shape[1]):
+                label = proposed[i, p]
+                if label >= 0 and not taken[label]:
+                    taken[label] = True
+                    chosen[many] = label
+                    many += 1
         for c in range(many):
             label = chosen[c]
             out_labels[i, c] = label
             out_evidence[i, c, 0] = first[label]
             out_evidence[i, c, 1] = second[label]
             out_evidence[i, c, 2] = third[label]
+            if has_vectors:
+                out_evidence[i, c, 3] = fourth[label]
             taken[label] = False
         for c in range(many, room):
             out_labels[i, c] = -1
-            for source in range(3):
+            for source in range(out_evidence.shape[2]):
                 out_evidence[i, c, source] = 0.0
         _clear(first_touched, by_embedding, first, first_noted)
         _clear(second_touched, by_features, second, second_noted)
         _clear(third_touched, by_centroid, third, third_noted)
+        _clear(fourth_touched, by_vectors, fourth, fourth_noted)
 
 
 @kernel(types.void(read(ID, 2), read(DOUBLE, 2), POINTER, ID[:, ::1], DOUBLE[:, ::1], COUNT, COUNT))

@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_pieces, run_ranges
 from neartag.linalg import csr
+from neartag.linalg.hybrid_rows import vectors_of
 from neartag.linalg.rows import CSRArrays, Rows, csr_arrays
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.rerank import candidate_kernels
@@ -21,6 +22,9 @@ from neartag.search.weights import Voters
 CANDIDATES_PER_LABEL, MIN_CANDIDATES_PER_SOURCE, MAX_CANDIDATES_PER_SOURCE = 6, 20, 76
 # Points of one piece of work at least.
 MIN_PIECE = 256
+# Columns of the fusion's features that there are with vectors only.
+VECTOR_VOTE_COLUMN, VECTOR_SIMILARITY_COLUMN = 5, 6
+_NO_VECTORS = (np.empty((0, 0), np.int32), np.empty((0, 0))), np.empty((0, 0), np.int32)
 
 
 @dataclass
@@ -28,7 +32,9 @@ class Candidates:
     """Labels that some points may have, and what speaks for each."""
 
     labels: np.ndarray  # (m, room) int32, in no order, −1 where there is none
-    evidence: np.ndarray  # (m, room, 3) float32: votes by embedding and by features, cosine to the label's centroid
+    # (m, room, 3) float32: votes by embedding and by features, cosine to the label's centroid; where there are vectors
+    # beside the words (m, room, 5): the vote by vectors, and their cosine to the mean of the label's, too.
+    evidence: np.ndarray
 
     @property
     def mask(self) -> np.ndarray:
@@ -42,22 +48,27 @@ class Candidates:
         return Candidates(labels, np.take_along_axis(self.evidence, order[..., None], axis=1))
 
     def fusion_features(self, margins: np.ndarray, ranked: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-        """Return what the fusion is fitted to, row after row (candidates, 6).
+        """Return what the fusion is fitted to, row after row (candidates, 6), or 8 where there are vectors.
 
-        Margin, both votes, similarity, how far the margin is behind the largest of its point, and frequency. `ranked`
-        (L,) says which labels have a ranker: only their margins are compared.
+        Margin, both votes, similarity, how far the margin is behind the largest of its point, vote and similarity by
+        vectors where there are such, and frequency. `ranked` (L,) says which labels have a ranker: only their margins
+        are compared.
         """
         mask = self.mask
         compared = mask & ranked[self.labels]
         largest = np.where(compared, margins, -np.inf).max(axis=1, initial=-np.inf)
         behind = np.where(compared, margins - largest[:, None], 0)
-        out = np.empty((int(np.count_nonzero(mask)), 6), np.float32)
+        has_vectors = self.evidence.shape[2] > 3
+        out = np.empty((int(np.count_nonzero(mask)), 8 if has_vectors else 6), np.float32)
         evidence = self.evidence[mask]
         out[:, 0] = margins[mask]
         out[:, 1:3] = np.log(evidence[:, :2] + NO_VOTE)
         out[:, 3] = np.log(np.maximum(evidence[:, 2], 0) + NO_SIMILARITY)
         out[:, 4] = behind[mask]
-        out[:, 5] = np.log1p(frequency[self.labels[mask]])
+        if has_vectors:
+            out[:, VECTOR_VOTE_COLUMN] = np.log(evidence[:, 3] + NO_VOTE)
+            out[:, VECTOR_SIMILARITY_COLUMN] = np.log(np.maximum(evidence[:, 4], 0) + NO_SIMILARITY)
+        out[:, -1] = np.log1p(frequency[self.labels[mask]])
         return out
 
     def are_correct(self, Y: csr_matrix) -> np.ndarray:
@@ -90,21 +101,30 @@ def generate(
     size: int,
     threads: int,
     own: csr_matrix | None = None,
+    vector_voters: Voters | None = None,
 ) -> Candidates:
     """Return the candidates of unit rows X: `size` at most by each of the three.
+
+    Where rows have vectors beside their words, `vector_voters` and the labels' mean vectors bring as many each.
 
     Both kinds of voters vote for their `labels`: the arrays of a matrix (n, L). `own` are the points' own labels where
     they were counted into the centroids, to be left out of them again.
     """
-    m, room = X.shape[0], min(3 * size, len(centroids.lengths))
-    out_labels, out_evidence = np.empty((m, room), np.int32), np.empty((m, room, 3), np.float32)
+    m, vectors = X.shape[0], vectors_of(X)
+    sources, beside = 3, _NO_VECTORS
+    if vectors is not None and vector_voters is not None and centroids.vectors is not None:
+        sources, beside = 5, (vector_voters, centroids.vectors.find(vectors, size, threads)[0])
+    room = min(sources * size, len(centroids.lengths))
+    out_labels, out_evidence = np.empty((m, room), np.int32), np.empty((m, room, sources), np.float32)
     left_out = _no_labels(m) if own is None else csr_arrays(own)
-    arguments = as_csr_arrays(X), labels, embedding_voters, feature_voters, centroids.arrays, left_out, size
+    arguments = as_csr_arrays(X), labels, embedding_voters, feature_voters, centroids.arrays, left_out, beside, size
 
     def generate_rows(start: int, stop: int) -> None:
         candidate_kernels.candidates(*arguments, out_labels, out_evidence, start, stop)
 
     run_pieces(generate_rows, m, threads, min_size=MIN_PIECE)
+    if vectors is not None and centroids.vectors is not None and sources == 5:
+        out_evidence[..., 4] = centroids.vectors.rows.products(vectors, out_labels, threads)
     return Candidates(out_labels, out_evidence)
 
 

@@ -86,7 +86,7 @@ def log_odds(features, tables, out, start, stop):
 
 @kernel(
     types.void(
-        *(read(ID, 2), read(FLOAT, 3), read(FLOAT, 2), POINTER, FLAGS, FLAGS, types.UniTuple(FLOAT, 2), TABLES),
+        *(read(ID, 2), read(FLOAT, 3), read(FLOAT, 2), POINTER, FLAGS, FLAGS, types.UniTuple(FLOAT, 3), TABLES),
         *(DOUBLE[:, ::1], COUNT, COUNT),
     )
 )
@@ -94,8 +94,9 @@ def probabilities(labels, evidence, margins, frequency, ranked, without_centroid
     """How likely each row's candidates are right (m, room), −1 where there is none, from what speaks for them.
 
     As `candidates.Candidates.fusion_features` and `log_odds`, without writing the features down. `defaults` are the
-    similarity of labels without a centroid, and how far labels without a ranker from training are behind. A fusion of
-    five features, of an earlier version, does not ask how far.
+    similarity of labels without a centroid, how far labels without a ranker from training are behind, and the
+    similarity by vectors of labels without a centroid. A fusion of five features, of an earlier version, does not ask
+    how far. One of eight asks for what vectors beside the words say.
     """
     last = tables[0].shape[0]
     features = np.empty(last + 1, np.float32)
@@ -118,9 +119,15 @@ def probabilities(labels, evidence, margins, frequency, ranked, without_centroid
                 features[3] = defaults[0]
             else:
                 features[3] = np.log(max(told[2], np.float32(0.0)) + NO_SIMILARITY)
-            if last == 5:
+            if last >= 5:
                 compared = label < ranked.shape[0] and ranked[label]
                 features[4] = margins[i, c] - largest if compared else defaults[1]
+            if last == 7:
+                features[5] = np.log(told[3] + NO_VOTE) if told[3] > 0.0 else silent
+                if without_centroid[label]:
+                    features[6] = defaults[2]
+                else:
+                    features[6] = np.log(max(told[4], np.float32(0.0)) + NO_SIMILARITY)
             features[last] = np.log(np.float32(1 + frequency[label]))
             out[i, c] = 1.0 / (1.0 + np.exp(-_log_odds(features, tables)))
 

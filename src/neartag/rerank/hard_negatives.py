@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows, column_counts, csr_arrays
 from neartag.rerank.candidates import generate
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import MAX_ENTRIES_READ, PRUNE_LOOSELY, FeatureIndex, search_work
-from neartag.search.weights import FEATURE_SHARPNESS, no_voters, voter_weights
+from neartag.search.vector_index import VectorIndex
+from neartag.search.weights import FEATURE_SHARPNESS, VECTOR_SHARPNESS, Voters, no_voters, voter_weights
 
 # Neighbours by features of each point: with more, a label gets more hard negatives, and the search and the rankers take
 # longer. A guess.
@@ -34,12 +36,23 @@ class NeighbourSearch:
     X: Rows  # unit rows (n, d)
     searched: np.ndarray  # rising row numbers
     index: FeatureIndex
+    vectors: VectorIndex | None = None  # of all points, where they have vectors beside their words
 
     @classmethod
     def from_rows(
-        cls, X: Rows, seed: int, *, min_searched: int = MIN_SEARCHED, max_entries_read: float = MAX_ENTRIES_READ
+        cls,
+        X: Rows,
+        seed: int,
+        threads: int = 1,
+        *,
+        min_searched: int = MIN_SEARCHED,
+        max_entries_read: float = MAX_ENTRIES_READ,
     ) -> NeighbourSearch:
         """Return the search of unit rows, and which of them are searched."""
+        if isinstance(X, HybridRows):
+            limits = {"min_searched": min_searched, "max_entries_read": max_entries_read}
+            by_words = cls.from_rows(X.words, seed, threads, **limits)
+            return replace(by_words, X=X, vectors=VectorIndex.from_vectors(X.vectors, threads))
         many = n = X.shape[0]
         if n > min_searched:
             sample = X[:: max(1, n // SAMPLED_ROWS)]
@@ -52,17 +65,27 @@ class NeighbourSearch:
 
     def find(self, block: slice, threads: int) -> Neighbours:
         """Return the neighbours of some points and their cosines (m, count), the points themselves left out."""
-        numbers = np.arange(self.X.shape[0], dtype=np.int32)[block]
         count = min(HARD_NEGATIVE_NEIGHBOURS + 1, len(self.searched))
         ids, cosines = self.index.find(self.X[block], count, threads, PRUNE_LOOSELY)
         ids = np.where(ids >= 0, self.searched[ids], -1).astype(np.int32)
-        itself = ids == numbers[:, None]
+        return self._leave_out_itself(block, ids, cosines)
+
+    def find_by_vectors(self, block: slice, threads: int) -> Neighbours | None:
+        """Return the same by the vectors beside the words; None where there are none."""
+        if self.vectors is None:
+            return None
+        count = min(HARD_NEGATIVE_NEIGHBOURS + 1, self.X.shape[0])
+        return self._leave_out_itself(block, *self.vectors.find(self.X.vectors[block], count, threads))
+
+    def _leave_out_itself(self, block: slice, ids: np.ndarray, cosines: np.ndarray) -> Neighbours:
+        itself = ids == np.arange(self.X.shape[0], dtype=np.int32)[block][:, None]
         ids[itself], cosines[itself] = -1, -np.inf
         return ids, cosines
 
     def cache(self, threads: int) -> CachedNeighbours:
         """Return the neighbours of all points, found once and kept."""
-        return CachedNeighbours(*self.find(slice(None), threads))
+        everybody = slice(None)
+        return CachedNeighbours(*self.find(everybody, threads), self.find_by_vectors(everybody, threads))
 
 
 @dataclass
@@ -71,17 +94,28 @@ class CachedNeighbours:
 
     ids: np.ndarray  # (n, count) int32, −1: nobody
     cosines: np.ndarray  # (n, count), −inf: nobody's
+    by_vectors: Neighbours | None = None
 
     def find(self, block: slice, threads: int) -> Neighbours:
         """Return those of some points."""
         return self.ids[block], self.cosines[block]
 
+    def find_by_vectors(self, block: slice, threads: int) -> Neighbours | None:
+        """Return those of some points by vectors; None where there are none."""
+        return None if self.by_vectors is None else (self.by_vectors[0][block], self.by_vectors[1][block])
+
     def keep(self, kept: np.ndarray) -> CachedNeighbours:
         """Return the neighbours of the points that are kept (n,), among these, by their new numbers."""
-        ids = self.ids[kept]
-        stays = (ids >= 0) & kept[ids]
-        numbers = np.where(stays, (np.cumsum(kept) - 1)[ids], -1).astype(np.int32)
-        return CachedNeighbours(numbers, np.where(stays, self.cosines[kept], np.float32(-np.inf)))
+        by_vectors = None if self.by_vectors is None else _keep_among(*self.by_vectors, kept)
+        return CachedNeighbours(*_keep_among(self.ids, self.cosines, kept), by_vectors)
+
+
+def _keep_among(all_ids: np.ndarray, cosines: np.ndarray, kept: np.ndarray) -> Neighbours:
+    """Return the lists of the points that are kept (n,), and of these only, by their new numbers."""
+    ids = all_ids[kept]
+    stays = (ids >= 0) & kept[ids]
+    numbers = np.where(stays, (np.cumsum(kept) - 1)[ids], -1).astype(np.int32)
+    return numbers, np.where(stays, cosines[kept], np.float32(-np.inf))
 
 
 def find_hard_negatives(
@@ -104,8 +138,15 @@ def find_hard_negatives(
     for first in range(0, X.shape[0], block_rows):
         block = slice(first, first + block_rows)
         rows, own = X[block], Y[block]
-        ids, cosines = neighbours.find(block, threads)
-        voters = ids, voter_weights(np.ascontiguousarray(cosines), "similarity", FEATURE_SHARPNESS)
-        candidates = generate(rows, labels, no_voters(rows.shape[0]), voters, centroids, size, threads, own)
+        voters = _as_voters(neighbours.find(block, threads), FEATURE_SHARPNESS)
+        by_vectors = neighbours.find_by_vectors(block, threads)
+        vector_voters = None if by_vectors is None else _as_voters(by_vectors, VECTOR_SHARPNESS)
+        nobody = no_voters(rows.shape[0])
+        candidates = generate(rows, labels, nobody, voters, centroids, size, threads, own, vector_voters)
         blocks.append(candidates.negatives(candidates.are_correct(own), Y.shape[1]))
     return csr_matrix(sparse.vstack(blocks, format="csr"))
+
+
+def _as_voters(neighbours: Neighbours, sharpness: float) -> Voters:
+    ids, cosines = neighbours
+    return ids, voter_weights(np.ascontiguousarray(cosines), "similarity", sharpness)

@@ -11,8 +11,10 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges
 from neartag.linalg import csr
-from neartag.linalg.rows import TABLE_ENTRIES, CSRArrays, Rows, csr_arrays, dense_if_faster, transpose
+from neartag.linalg.hybrid_rows import vectors_of, words_of
+from neartag.linalg.rows import TABLE_ENTRIES, CSRArrays, Rows, csr_arrays, dense_if_faster, normalise, transpose
 from neartag.search import topk_kernels
+from neartag.search.vector_index import VectorIndex
 
 # Largest entries kept of a centroid, and where there are many labels. More of them change no figure, and looking a
 # point's features up in them is a good part of training and prediction.
@@ -28,6 +30,7 @@ class LabelCentroids:
     postings: csr_matrix  # (d, L)
     lengths: np.ndarray  # (L,) float32: length of the sum of each label's rows
     max_table: int = TABLE_ENTRIES  # up to so many entries they may be read as an array
+    vectors: VectorIndex | None = None  # mean vectors (L, e) of unit length, where there are vectors beside the words
 
     @classmethod
     def from_rows(
@@ -41,7 +44,8 @@ class LabelCentroids:
         max_table: int = TABLE_ENTRIES,
     ) -> LabelCentroids:
         """Return the centroids of unit rows (n, d) by their labels (n, L)."""
-        labels = Y.shape[1]
+        vectors = None if vectors_of(X) is None else _mean_vectors(X.vectors, Y, threads)
+        X, labels = words_of(X), Y.shape[1]
         turned = csr_matrix(Y.T.tocsr())  # (L, n)
         if entries_kept is None:
             used = np.count_nonzero(np.diff(turned.indptr))
@@ -53,7 +57,7 @@ class LabelCentroids:
             length = np.sqrt(squares)
             lengths[first : first + len(length)] = length
             blocks.append(_largest_entries(sums, np.where(length > 0, length, 1), entries_kept, threads))
-        return cls(transpose(sparse.vstack(blocks, format="csr").astype(np.float32)), lengths, max_table)
+        return cls(transpose(sparse.vstack(blocks, format="csr").astype(np.float32)), lengths, max_table, vectors)
 
     @cached_property
     def arrays(self) -> tuple[CSRArrays, np.ndarray, np.ndarray]:
@@ -64,7 +68,16 @@ class LabelCentroids:
     def widen(self, labels: int) -> LabelCentroids:
         """Return the centroids for more labels, which have none yet."""
         more = np.zeros(labels - len(self.lengths), np.float32)
-        return replace(self, postings=csr.widen(self.postings, labels), lengths=np.concatenate([self.lengths, more]))
+        vectors = self.vectors
+        if vectors is not None and len(more):
+            vectors = vectors.append(np.zeros((len(more), vectors.rows.dim), np.float32))
+        lengths = np.concatenate([self.lengths, more])
+        return replace(self, postings=csr.widen(self.postings, labels), lengths=lengths, vectors=vectors)
+
+
+def _mean_vectors(vectors: np.ndarray, Y: csr_matrix, threads: int) -> VectorIndex:
+    """Return the index of each label's mean vector (L, e), of unit length; zeros where a label has none."""
+    return VectorIndex.from_vectors(normalise(csr_matrix(Y.T.tocsr()) @ vectors, in_place=True), threads)
 
 
 def _largest_entries(sums: csr_matrix, lengths: np.ndarray, count: int, threads: int) -> csr_matrix:

@@ -8,10 +8,13 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
+from neartag.linalg.coded_rows import CodedRows
+from neartag.linalg.rows import normalise
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.rerank.rankers import Rankers, fit_rankers
 from neartag.rerank.reranker import Reranker
 from neartag.search.inverted_index import FeatureIndex
+from neartag.search.vector_index import Beside
 
 # Points that both old rankers put below this are no hard negatives: a machine that tells them from its own by the full
 # margin would not change by them. At most so many are taken, the hardest first.
@@ -27,10 +30,12 @@ def merge_in_reranker(
     cost: float,
     min_weight: float,
     threads: int = 1,
+    beside: Beside | None = None,
 ) -> Reranker:
     """Return the reranker of one label less; `having` (n,) tells which points have the merged label.
 
-    Its ranker is fitted to these points against the points without it that the old rankers take for its own. Without an
+    `index` has the points' features, and `beside` the vectors beside these, where there are such. The ranker is fitted
+    to these points against the points without it that the old rankers take for its own. Without an
     index, which has the points' features, the ranker of `into` stays as it is. So it does where neither label was
     trained: the caller fits those as labels that came later.
     """
@@ -39,19 +44,20 @@ def merge_in_reranker(
     rankers = _drop_row(reranker.rankers, labels, gone)
     place = into - (into > gone)
     if index is not None and having.any() and reranker.rankers.has(np.array([gone, into])).any():
-        fresh = _fit(_margins(reranker, [gone, into], index), having, index, cost, min_weight, threads)
+        margins = _margins(reranker, [gone, into], index, beside)
+        fresh = _fit(margins, having, index, beside, cost, min_weight, threads)
         rankers = _put_row(rankers, place, fresh)
         later = None if later is None else _put_row(later, place, None)
     return replace(
         reranker,
         size=min(reranker.size, labels - 1),
-        centroids=_merge_centroids(reranker.centroids, gone, into),
+        centroids=_merge_centroids(reranker.centroids, gone, into, having, beside),
         rankers=rankers,
         new_rankers=later if later is not None and later.known.any() else None,
     )
 
 
-def _margins(reranker: Reranker, labels: list[int], index: FeatureIndex) -> np.ndarray:
+def _margins(reranker: Reranker, labels: list[int], index: FeatureIndex, beside: Beside | None) -> np.ndarray:
     """Return the larger of what the labels' rankers say of each point, (n,)."""
     best = np.full(index.postings.shape[1 if index.is_sparse else 0], -np.inf, np.float32)
     for rankers in (reranker.rankers, reranker.new_rankers):
@@ -59,12 +65,20 @@ def _margins(reranker: Reranker, labels: list[int], index: FeatureIndex) -> np.n
             if rankers is not None and rankers.has(np.array([label]))[0]:
                 weights = rankers.weights[label].toarray().ravel()  # (d,)
                 sums = index.postings.T @ weights if index.is_sparse else index.postings @ weights  # (n,)
+                if beside is not None and rankers.vectors is not None:
+                    sums = sums + beside.times(rankers.vectors.decode(np.array([label]))[0])
                 best = np.maximum(best, sums + rankers.bias[label])
     return best
 
 
 def _fit(
-    margins: np.ndarray, having: np.ndarray, index: FeatureIndex, cost: float, min_weight: float, threads: int
+    margins: np.ndarray,
+    having: np.ndarray,
+    index: FeatureIndex,
+    beside: Beside | None,
+    cost: float,
+    min_weight: float,
+    threads: int,
 ) -> Rankers:
     """Return the ranker of the points that have the label, against the hardest of the others."""
     hard = np.flatnonzero(~having & (margins > FULL_MARGIN))
@@ -72,10 +86,14 @@ def _fit(
     involved = np.union1d(np.flatnonzero(having), hard)
     own = csr_matrix(having[involved].astype(np.float32)[:, None])  # (involved, 1)
     negatives = csr_matrix((~having[involved]).astype(np.float32)[:, None])
-    return fit_rankers(index.rows(involved), own, negatives, cost, min_weight, threads)
+    rows = index.rows(involved)
+    rows = rows if beside is None else beside.join(rows, involved)
+    return fit_rankers(rows, own, negatives, cost, min_weight, threads)
 
 
-def _merge_centroids(centroids: LabelCentroids, gone: int, into: int) -> LabelCentroids:
+def _merge_centroids(
+    centroids: LabelCentroids, gone: int, into: int, having: np.ndarray, beside: Beside | None
+) -> LabelCentroids:
     """Return the centroids with the sum of both labels' rows for the one that is left.
 
     Only the largest entries of each sum are there, and a row that had both labels counts twice: the sum is nearly that
@@ -99,7 +117,11 @@ def _merge_centroids(centroids: LabelCentroids, gone: int, into: int) -> LabelCe
     postings.sort_indices()
     left = centroids.lengths[kept]
     left[place] = length
-    return replace(centroids, postings=postings, lengths=left)
+    vectors = centroids.vectors
+    if vectors is not None and beside is not None:
+        mean = beside.vectors.rows.decode(having).sum(axis=0, keepdims=True)  # (1, e)
+        vectors = vectors.keep(np.arange(labels) != gone).put_row(place, normalise(mean)[0])
+    return replace(centroids, postings=postings, lengths=left, vectors=vectors)
 
 
 def _drop_row(rankers: Rankers, labels: int, gone: int) -> Rankers:
@@ -108,7 +130,8 @@ def _drop_row(rankers: Rankers, labels: int, gone: int) -> Rankers:
     kept = np.delete(np.arange(labels), gone)
     weights = csr_matrix(csr.heighten(rankers.weights, labels)[kept])
     bias, known = np.pad(rankers.bias, (0, more)), np.pad(rankers.known, (0, more))
-    return replace(rankers, weights=weights, bias=bias[kept], known=known[kept])
+    vectors = None if rankers.vectors is None else rankers.vectors.extend(labels).take(kept)
+    return replace(rankers, weights=weights, bias=bias[kept], known=known[kept], vectors=vectors)
 
 
 def _put_row(rankers: Rankers, label: int, fresh: Rankers | None) -> Rankers:
@@ -120,4 +143,8 @@ def _put_row(rankers: Rankers, label: int, fresh: Rankers | None) -> Rankers:
         place = csr_matrix(([np.float32(1)], ([label], [0])), (len(bias), 1))
         kept, bias[label] = csr_matrix(kept + place @ fresh.weights, dtype=np.float32), fresh.bias[0]
     kept.sort_indices()
-    return replace(rankers, weights=kept, bias=bias, known=known)
+    vectors = rankers.vectors
+    if vectors is not None:
+        dense = CodedRows.zeros(1, vectors.dim) if fresh is None or fresh.vectors is None else fresh.vectors
+        vectors = vectors.put(np.array([label]), dense)
+    return replace(rankers, weights=kept, bias=bias, known=known, vectors=vectors)

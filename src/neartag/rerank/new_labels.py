@@ -9,9 +9,11 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
+from neartag.linalg.coded_rows import CodedRows
 from neartag.rerank.rankers import Rankers, fit_rankers
 from neartag.rerank.reranker import Reranker
 from neartag.search.inverted_index import FeatureIndex
+from neartag.search.vector_index import Beside
 
 # A label with so many points gets a ranker; with fewer, votes are more reliable.
 MIN_POINTS = 5
@@ -30,11 +32,13 @@ def rank_new_labels(
     cost: float,
     min_weight: float,
     threads: int = 1,
+    beside: Beside | None = None,
 ) -> Reranker:
     """Return the reranker with rankers for those of the changed labels that training did not know.
 
     Y (n, L) are the labels of all points as they are now, `frequency` (L,) says how many points have each, and `index`
-    has their features. Without an index no ranker can be trained, and votes alone go on deciding.
+    has their features; `beside` has the vectors beside these, where there are such. Without an index no ranker can be
+    trained, and votes alone go on deciding.
     """
     reranker = reranker.widen(Y.shape[1])
     changed = np.unique(changed)
@@ -44,7 +48,7 @@ def rank_new_labels(
     enough = new[frequency[new] >= MIN_POINTS]
     fresh = None
     if len(enough):
-        fresh = _fit(index, csr_matrix(Y[:, enough]), cost, min_weight, threads)
+        fresh = _fit(index, beside, csr_matrix(Y[:, enough]), cost, min_weight, threads)
     return replace(reranker, new_rankers=_merge(reranker.new_rankers, new, enough, fresh, Y.shape[1]))
 
 
@@ -73,10 +77,28 @@ def _merge(
     weights = csr_matrix(sum(parts[1:], parts[0]), dtype=np.float32)
     weights.eliminate_zeros()
     weights.sort_indices()
-    return Rankers(weights, bias, known)
+    return Rankers(weights, bias, known, vectors=_merge_vectors(before, known, fitted, fresh))
 
 
-def _fit(index: FeatureIndex, having: csr_matrix, cost: float, min_weight: float, threads: int) -> Rankers:
+def _merge_vectors(
+    before: Rankers | None, known: np.ndarray, fitted: np.ndarray, fresh: Rankers | None
+) -> CodedRows | None:
+    """Return the weights of vectors of the labels that are known (L,); None where there are no vectors."""
+    dims = [each.vectors.dim for each in (before, fresh) if each is not None and each.vectors is not None]
+    if not dims:
+        return None
+    out = CodedRows.zeros(len(known), dims[0])
+    if before is not None and before.vectors is not None:
+        kept = np.flatnonzero(known[: len(before.known)] & before.known)
+        out = out.put(kept, before.vectors.take(kept))
+    if fresh is not None and fresh.vectors is not None:
+        out = out.put(fitted, fresh.vectors)
+    return out
+
+
+def _fit(
+    index: FeatureIndex, beside: Beside | None, having: csr_matrix, cost: float, min_weight: float, threads: int
+) -> Rankers:
     """Return the rankers of some labels (n, some), each against neighbours by features that do not have it.
 
     Only points up to the last one that has the label are searched. A ranker then does not depend on whether points were
@@ -86,23 +108,33 @@ def _fit(index: FeatureIndex, having: csr_matrix, cost: float, min_weight: float
     lists = []
     for label in range(having.shape[1]):
         own = columns.indices[columns.indptr[label] : columns.indptr[label + 1]]
-        lists.append(_neighbours(index, own, int(own.max()) + 1))
+        lists.append(_neighbours(index, beside, own, int(own.max()) + 1))
     pairs = np.concatenate(lists), np.repeat(np.arange(len(lists)), [len(each) for each in lists])
     negatives = csr_matrix((np.ones(len(pairs[0]), np.float32), pairs), having.shape)
     involved = np.flatnonzero(np.diff(having.indptr) + np.diff(negatives.indptr))
-    return fit_rankers(index.rows(involved), having[involved], negatives[involved], cost, min_weight, threads)
+    rows = index.rows(involved)
+    rows = rows if beside is None else beside.join(rows, involved)
+    return fit_rankers(rows, having[involved], negatives[involved], cost, min_weight, threads)
 
 
-def _neighbours(index: FeatureIndex, own: np.ndarray, stop: int) -> np.ndarray:
-    """Return the points below `stop`, not among `own`, that are nearest to any of those by features."""
-    labels: set[int] = set()
-    for point in own[-NEWEST_POINTS:].tolist():
+def _neighbours(index: FeatureIndex, beside: Beside | None, own: np.ndarray, stop: int) -> np.ndarray:
+    """Return the points below `stop`, not among `own`, that are nearest to any of those by features, or by vectors."""
+    nearest: set[int] = set()
+
+    def add_best(cosines: np.ndarray) -> None:
+        cosines[own[own < stop]] = 0
+        best = np.argsort(-cosines, kind="stable")[:NEW_LABEL_NEIGHBOURS]
+        nearest.update(best[cosines[best] > 0].tolist())
+
+    newest = own[-NEWEST_POINTS:]
+    for point in newest.tolist():
         row = index.rows(np.array([point]))
         if index.is_sparse:
             cosines = (row.data @ index.postings[row.indices]).ravel()[:stop]  # sums of the lists that it is in
         else:
             cosines = index.postings[:stop] @ row[0]
-        cosines[own[own < stop]] = 0
-        best = np.argsort(-cosines, kind="stable")[:NEW_LABEL_NEIGHBOURS]
-        labels.update(best[cosines[best] > 0].tolist())
-    return np.array(sorted(labels), np.int64)
+        add_best(cosines)
+    if beside is not None:
+        for by_vector in beside.cosines(newest, stop).T:
+            add_best(by_vector.copy())
+    return np.array(sorted(nearest), np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows
 from neartag.rerank.candidates import candidates_per_source
 from neartag.rerank.hard_negatives import CachedNeighbours, NeighbourSearch, find_hard_negatives
@@ -91,19 +92,22 @@ def prepare_rankers(X: Rows, Y: csr_matrix, held_out: np.ndarray, options: Reran
     kept[held_out] = False
     neighbours = _cache_neighbours(X, options.seed, threads)
     rows = X[kept]
-    of_others = NeighbourSearch.from_rows(rows, options.seed) if neighbours is None else neighbours.keep(kept)
+    of_others = NeighbourSearch.from_rows(rows, options.seed, threads) if neighbours is None else neighbours.keep(kept)
     others = RankerData.from_rows(rows, Y[kept], of_others, size, threads)
     tried = np.zeros(Y.shape[1], bool)
     if options.cost is not None:
         return Preparation(others, neighbours, size, tried, (options.cost,), ())
     tried[np.unique(others.Y.indices)[::LABELS_PER_TRIED]] = True
     some = others.for_labels(tried)
-    rankers = tuple(some.fit_rankers(cost, options.min_weight, threads) for cost in COSTS)
-    return Preparation(others, neighbours, size, tried, COSTS, rankers)
+    # A row's length counts as its points' cost does; with a vector beside its words a row is longer than 1.
+    scale = 1 + X.vector_weight**2 if isinstance(X, HybridRows) else 1
+    costs = tuple(cost / scale for cost in COSTS)
+    rankers = tuple(some.fit_rankers(cost, options.min_weight, threads) for cost in costs)
+    return Preparation(others, neighbours, size, tried, costs, rankers)
 
 
 def _cache_neighbours(X: Rows, seed: int, threads: int) -> CachedNeighbours | None:
     """Return the neighbours by features of all points, where these are so few that they are needed twice."""
     if X.shape[0] > MAX_POINTS_TO_REFIT_RANKERS:
         return None
-    return NeighbourSearch.from_rows(X, seed).cache(threads)
+    return NeighbourSearch.from_rows(X, seed, threads).cache(threads)

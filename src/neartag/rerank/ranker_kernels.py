@@ -129,18 +129,40 @@ def _shuffle(order, active, state):
 PROBLEM = types.Tuple((IDS, COUNT))
 
 
+# The vectors beside the words (n, e), and what they are multiplied by; (n, 0) where there are none.
+VECTORS = types.Tuple((MATRIX, FLOAT))
+
+
+@kernel(FLOAT(MATRIX, COUNT, FLOAT[::1]), fastmath=True)
+def _times_dense(vectors, i, weights):
+    """vectors[i] · weights, many numbers at a time."""
+    total = np.float32(0.0)
+    for j in range(weights.shape[0]):
+        total += vectors[i, j] * weights[j]
+    return total
+
+
+@kernel(types.void(MATRIX, COUNT, FLOAT, FLOAT[::1]), fastmath=True)
+def _add_dense(vectors, i, factor, weights):
+    """weights += factor · vectors[i]."""
+    for j in range(weights.shape[0]):
+        weights[j] += factor * vectors[i, j]
+
+
 @kernel(
     types.Tuple((DOUBLE, COUNT, DOUBLE, DOUBLE))(
-        CSR, read(DOUBLE), PROBLEM, DOUBLE, DOUBLE[::1], DOUBLE[::1], DOUBLE, COUNT[::1], COUNT, DOUBLE
+        *(CSR, VECTORS, read(DOUBLE), PROBLEM, DOUBLE, DOUBLE[::1], FLOAT[::1]),
+        *(DOUBLE[::1], DOUBLE, COUNT[::1], COUNT, DOUBLE),
     )
 )
-def _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound):
-    """One round over the active points of a label, dual coordinate by dual coordinate; w and alpha are changed.
+def _descend(rows, vectors, squares, problem, soft, w, dense_w, alpha, bias, order, active, bound):
+    """One round over the active points of a label, dual coordinate by dual coordinate; weights and alpha are changed.
 
     Points that stay satisfied, their gradient above `bound`, are put aside. Returns the bias, how many points are still
     active, and the largest and the smallest projected gradient.
     """
     indptr, indices, data = rows
+    dense, weight = vectors
     points, positives = problem
     highest, lowest, place = -np.inf, np.inf, 0
     while place < active:
@@ -150,6 +172,8 @@ def _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound)
         gradient = bias
         for p in range(indptr[i], indptr[i + 1]):
             gradient += w[np.uint32(indices[p])] * data[p]  # without a sign, numba need not ask for it
+        if dense_w.shape[0] > 0:
+            gradient += weight * _times_dense(dense, i, dense_w)
         gradient = gradient * y - 1.0 + alpha[at] * soft
         projected = gradient
         if alpha[at] == 0.0:
@@ -165,21 +189,25 @@ def _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound)
             change = (alpha[at] - before) * y
             for p in range(indptr[i], indptr[i + 1]):
                 w[np.uint32(indices[p])] += change * data[p]
+            if dense_w.shape[0] > 0:
+                _add_dense(dense, i, np.float32(change) * weight, dense_w)
             bias += change
         place += 1
     return bias, active, highest, lowest
 
 
-@kernel(DOUBLE(CSR, read(DOUBLE), PROBLEM, DOUBLE, DOUBLE, COUNT, DOUBLE[::1]))
-def _solve(rows, squares, problem, cost, tolerance, rounds, w):
-    """Solve one label's problem: w (d,) is zeros, and is filled; returns the bias."""
+@kernel(DOUBLE(CSR, VECTORS, read(DOUBLE), PROBLEM, DOUBLE, DOUBLE, COUNT, DOUBLE[::1], FLOAT[::1]))
+def _solve(rows, vectors, squares, problem, cost, tolerance, rounds, w, dense_w):
+    """Solve one label's problem: w (d,) and dense_w (e,) are zeros, and are filled; returns the bias."""
     count = len(problem[0])
     alpha, order = np.zeros(count), np.arange(count)
     bias, active, bound, soft = 0.0, count, np.inf, 0.5 / cost
     state = np.uint64(count * 7919 + 88172645463325252)  # nothing of the other labels
     for _ in range(rounds):
         state = _shuffle(order, active, state)
-        bias, active, highest, lowest = _descend(rows, squares, problem, soft, w, alpha, bias, order, active, bound)
+        bias, active, highest, lowest = _descend(
+            rows, vectors, squares, problem, soft, w, dense_w, alpha, bias, order, active, bound
+        )
         if highest - lowest <= tolerance:
             if active == count:
                 break
@@ -207,24 +235,27 @@ def _write_weights(rows, points, min_weight, w, written, out_indices, out_data):
 
 @kernel(
     types.int64(
-        *(CSR, read(DOUBLE), COUNT, types.Tuple((POINTER, IDS, POINTER)), types.Tuple((DOUBLE, DOUBLE, COUNT, FLOAT))),
-        *(types.Tuple((FLOAT[::1], COUNT[::1], ID[::1], FLOAT[::1])), COUNT, COUNT),
+        *(CSR, VECTORS, read(DOUBLE), COUNT, types.Tuple((POINTER, IDS, POINTER))),
+        *(types.Tuple((DOUBLE, DOUBLE, COUNT, FLOAT)),),
+        *(types.Tuple((FLOAT[::1], COUNT[::1], ID[::1], FLOAT[::1], FLOAT[:, ::1])), COUNT, COUNT),
     )
 )
-def dual_descent(rows, squares, d, problems, options, out, start, stop):
+def dual_descent(rows, vectors, squares, d, problems, options, out, start, stop):
     """Solve min ½‖w‖² + cost · Σ max(0, 1 − y·w·x)² for each label, dual coordinate by dual coordinate.
 
     `problems` are (pointer, points, positives): a label's points are points[pointer[l]:pointer[l + 1]], the
     positives[l] first ones have it; x has a 1 for the bias behind. `options` are (cost, tolerance, rounds, min_weight),
-    `out` is (bias, counts, indices, data): weights are written one label after the other; returns how many.
+    `out` is (bias, counts, indices, data, dense): weights are written one label after the other; returns how many.
+    Those of the vectors are added to the rows of `dense` (L, e).
     """
     pointer, points, positives = problems
     cost, tolerance, rounds, min_weight = options
-    out_bias, out_counts, out_indices, out_data = out
+    out_bias, out_counts, out_indices, out_data, out_dense = out
     w, written = np.zeros(d), 0
     for label in range(start, stop):
         own = points[pointer[label] : pointer[label + 1]]
-        out_bias[label] = _solve(rows, squares, (own, positives[label]), cost, tolerance, rounds, w)
+        problem = own, positives[label]
+        out_bias[label] = _solve(rows, vectors, squares, problem, cost, tolerance, rounds, w, out_dense[label])
         before = written
         written = _write_weights(rows, own, min_weight, w, written, out_indices, out_data)
         out_counts[label] = written - before

@@ -15,6 +15,8 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_pieces, run_ranges
 from neartag.linalg import csr
+from neartag.linalg.coded_rows import CodedRows
+from neartag.linalg.hybrid_rows import HybridRows, words_of
 from neartag.linalg.rows import TABLE_ENTRIES, CSRArrays, Rows, csr_arrays, dense_if_faster, row_lengths, transpose
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.rerank import ranker_kernels
@@ -43,9 +45,16 @@ class Rankers:
     by_feature: bool = False  # whether all labels are scored, feature by feature, rather than candidate by candidate
     max_table: int = TABLE_ENTRIES  # up to so many entries the weights may be read as an array
     min_turns: float = MIN_TURNS  # from so many candidates for each label on, each label's are answered together
+    vectors: CodedRows | None = None  # (L, e) weights of the vectors beside the words, where there are such
 
     def margins(self, X: Rows | SingleRow, labels: np.ndarray, threads: int) -> np.ndarray:
         """Return w·x + b of each row's candidates (m, room); 0 where there is none."""
+        out = self._word_margins(X, labels, threads)
+        if isinstance(X, HybridRows) and self.vectors is not None:
+            out += np.float32(X.vector_weight) * self.vectors.products(X.vectors, labels, threads)
+        return out
+
+    def _word_margins(self, X: Rows | SingleRow, labels: np.ndarray, threads: int) -> np.ndarray:
         out = np.empty(labels.shape, np.float32)
         rows, m = as_csr_arrays(X), len(labels)
         if len(self.bias) <= LABELS_PER_CANDIDATE * labels.shape[1] and len(self._table):
@@ -73,7 +82,7 @@ class Rankers:
 
         Neither matters where they are so well filled, and labels so few, that they are read as a table.
         """
-        rows = csr_matrix(X)
+        rows = csr_matrix(words_of(X))
         of_feature = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
         of_label = np.diff(self.weights.indptr)
         by_feature = 2 * int(of_feature[rows.indices].sum())  # once to add, once to clear
@@ -87,9 +96,13 @@ class Rankers:
         """Return the rankers with those of the chosen labels (L,) taken from others."""
         places = np.arange(len(chosen)) + np.where(chosen, len(chosen), 0)
         weights = csr_matrix(sparse.vstack([self.weights, others.weights], format="csr")[places])
+        vectors = self.vectors
+        if vectors is not None and others.vectors is not None:
+            vectors = vectors.append(others.vectors).take(places)
         return replace(
             self,
             weights=weights,
+            vectors=vectors,
             bias=np.where(chosen, others.bias, self.bias),
             known=np.where(chosen, others.known, self.known),
         )
@@ -100,8 +113,8 @@ class Rankers:
         return inside & self.known[np.where(inside, labels, 0)]
 
     def contributions(self, X: Rows, label: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the features of one row that a label's machine weighs, and what each adds to its sum: w·x."""
-        row = csr_matrix(X)
+        """Return the words of one row that a label's machine weighs, and what each adds to its sum: w·x."""
+        row = csr_matrix(words_of(X))
         own = slice(self.weights.indptr[label], self.weights.indptr[label + 1])
         features, places, others = np.intersect1d(
             self.weights.indices[own], row.indices, assume_unique=True, return_indices=True
@@ -134,12 +147,16 @@ def fit_rankers(
 ) -> Rankers:
     """Return the rankers of unit rows X (n, d) with labels Y (n, L), against where each is a wrong candidate (n, L).
 
-    Weights below `min_weight` are dropped.
+    Weights of words below `min_weight` are dropped; those of vectors beside them are coded.
     """
-    X = X if sparse.issparse(X) else csr_matrix(X)
-    labels, d = Y.shape[1], X.shape[1]
+    X = csr_matrix(X) if isinstance(X, np.ndarray) else X
+    squares = row_lengths(X) ** 2
+    rows, vectors = as_csr_arrays(X), (np.empty((X.shape[0], 0), np.float32), np.float32(1))
+    labels, d = Y.shape[1], words_of(X).shape[1]
+    if isinstance(X, HybridRows):
+        vectors = X.vectors, np.float32(X.vector_weight)
+    dense = np.zeros((labels, vectors[0].shape[1]), np.float32)
     pointer, points, positives = _problems(Y, hard_negatives)
-    rows, squares = csr_arrays(X), row_lengths(X) ** 2
     entries = csr.pointer(np.diff(rows[0])[points])[pointer]  # running number of entries at each label
     bias, written = np.zeros(labels, np.float32), np.zeros(labels, np.int64)
     pieces: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -148,8 +165,8 @@ def fit_rankers(
         room = int(np.minimum(np.diff(entries[start : stop + 1]), d).sum())
         features, weights = np.empty(room, np.int32), np.empty(room, np.float32)
         problems, options = (pointer, points, positives), (cost, tolerance, max_rounds, np.float32(min_weight))
-        out = bias, written, features, weights
-        many = ranker_kernels.dual_descent(rows, squares, d, problems, options, out, start, stop)
+        out = bias, written, features, weights, dense
+        many = ranker_kernels.dual_descent(rows, vectors, squares, d, problems, options, out, start, stop)
         pieces[start] = features[:many].copy(), weights[:many].copy()
 
     run_pieces(fit_labels, labels, threads, work=entries, min_size=1)
@@ -157,7 +174,7 @@ def fit_rankers(
     features, weights = (np.concatenate(each) for each in zip(*in_order, strict=True))
     matrix = csr_matrix((weights, features, csr.pointer(written)), shape=(labels, d))
     matrix.sort_indices()
-    return Rankers(matrix, bias, positives > 0)
+    return Rankers(matrix, bias, positives > 0, vectors=CodedRows.encode(dense) if dense.shape[1] else None)
 
 
 def _problems(Y: csr_matrix, hard_negatives: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

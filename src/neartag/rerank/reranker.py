@@ -33,10 +33,12 @@ class Reranker:
     size: int  # candidates from each of the three at most
     centroids: LabelCentroids
     rankers: Rankers
-    fusion: Fusion  # of margin, votes, similarity, how far the margin is behind, and frequency
+    fusion: Fusion  # of margin, votes, similarity, how far the margin is behind, (vectors' own two,) and frequency
     vote_fusion: Fusion  # of the votes alone, for labels that have neither ranker nor centroid
     default_similarity: float  # what the centroid says of right candidates on average, for labels that have none
     default_behind: float = 0.0  # how far their margins are behind on average, for labels that came after training
+    # What the mean vector says of right candidates on average, where there are vectors, for labels that have none.
+    default_vector_similarity: float = 0.0
     new_rankers: Rankers | None = None  # of labels that came after training
 
     def candidates(
@@ -47,9 +49,11 @@ class Reranker:
         feature_voters: Voters,
         frequency: np.ndarray,
         threads: int,
+        vector_voters: Voters | None = None,
     ) -> Candidates:
         """Return the candidates of unit rows X, by those who vote on them and the labels of these."""
-        candidates = generate(X, labels, embedding_voters, feature_voters, self.centroids, self.size, threads)
+        arguments = X, labels, embedding_voters, feature_voters, self.centroids, self.size, threads
+        candidates = generate(*arguments, vector_voters=vector_voters)
         candidates.labels[frequency[candidates.labels] == 0] = -1  # their points were all forgotten; −1 stays −1
         return candidates
 
@@ -63,7 +67,8 @@ class Reranker:
             margins = np.where(new, self.new_rankers.margins(X, labels, threads), margins)
             ranked = self.rankers.has(labels) | new
         out = np.empty(labels.shape)
-        defaults = np.float32(self.default_similarity), np.float32(self.default_behind)
+        given = self.default_similarity, self.default_behind, self.default_vector_similarity
+        defaults = tuple(np.float32(each) for each in given)
         evidence = labels, candidates.evidence, margins, frequency, self.rankers.known, self._without_centroid
         run_ranges(fusion_kernels.probabilities, len(labels), threads, *evidence, defaults, self.fusion.tables, out)
         if ranked is not None:

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from neartag.linalg.packing import check_rows, get_rows, put_rows, read_count, require
+from neartag.linalg.packing import check_rows, get_coded, get_rows, put_coded, put_rows, read_count, require
 from neartag.rerank.fusion import Fusion, count_terms
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.rerank.rankers import Rankers
 from neartag.rerank.reranker import Reranker
+from neartag.search.vector_index import VectorIndex
 
 # The names in a folder are older than those in the program, and are kept.
 _FUSIONS = {"mixture": (5, 6), "unranked": (2,)}  # and of how many features each may be: 5 in an earlier version
+_FUSIONS_WITH_VECTORS = {"mixture": (8,), "unranked": (3,)}
+# Vectors stand under names of their own: rows of the same name would be read as words with vectors beside them.
+_RANKER_VECTORS, _MEAN_VECTORS = "{}-vectors", "mean-vectors"
 _RANKERS = ("rankers", "later")
 
 
@@ -25,7 +29,11 @@ def to_arrays(reranker: Reranker) -> tuple[dict[str, Any], dict[str, np.ndarray]
     for name, rankers in zip(_RANKERS, (reranker.rankers, reranker.new_rankers), strict=True):
         if rankers is not None:
             put_rows(arrays, name, rankers.weights)
+            if rankers.vectors is not None:
+                put_coded(arrays, _RANKER_VECTORS.format(name), rankers.vectors)
             arrays[f"{name}.bias"], arrays[f"{name}.known"] = rankers.bias, rankers.known.astype(np.uint8)
+    if reranker.centroids.vectors is not None:
+        reranker.centroids.vectors.put(arrays, _MEAN_VECTORS)
     for name, fusion in zip(_FUSIONS, (reranker.fusion, reranker.vote_fusion), strict=True):
         arrays[f"{name}.fine"], arrays[f"{name}.coarse"] = fusion.fine, fusion.coarse
         arrays[f"{name}.weights"] = fusion.weights
@@ -35,42 +43,53 @@ def to_arrays(reranker: Reranker) -> tuple[dict[str, Any], dict[str, np.ndarray]
         "usual": reranker.default_similarity,
         "usual_behind": reranker.default_behind,
     }
+    if reranker.centroids.vectors is not None:
+        settings["usual_vectors"] = reranker.default_vector_similarity
     return settings, arrays
 
 
-def from_arrays(settings: dict[str, Any], arrays: dict[str, np.ndarray], d: int, labels: int) -> Reranker:
-    """Return the reranker of d features and so many labels; ValueError unless the arrays are safe to read."""
+def from_arrays(settings: dict[str, Any], arrays: dict[str, np.ndarray], d: int, labels: int, dim: int = 0) -> Reranker:
+    """Return the reranker of d features and so many labels; ValueError unless the arrays are safe to read.
+
+    `dim` is how many numbers the vectors beside the words have.
+    """
     by_feature = settings["by_feature"]
     require(isinstance(by_feature, bool), "by_feature is neither true nor false")
     default_similarity, default_behind = settings["usual"], settings.get("usual_behind", 0.0)
-    for value, name in ((default_similarity, "usual"), (default_behind, "usual_behind")):
+    default_vectors = settings["usual_vectors"] if dim else 0.0
+    named = (default_similarity, "usual"), (default_behind, "usual_behind"), (default_vectors, "usual_vectors")
+    for value, name in named:
         require(type(value) is float and math.isfinite(value), f"{name} is not a number")
     lengths = arrays["lengths"]
     require(lengths.dtype == np.float32 and lengths.shape == (labels,), f"there are not {labels} lengths of means")
     require(not {"means", *_RANKERS} & set(arrays), "means or rankers are not sparse")
     check_rows(arrays, "means", d, labels)
-    rankers = {name: _read_rankers(arrays, name, d, labels) for name in _RANKERS if f"{name}.bias" in arrays}
+    rankers = {name: _read_rankers(arrays, name, d, labels, dim) for name in _RANKERS if f"{name}.bias" in arrays}
     rankers["rankers"].by_feature = by_feature
-    fusion, vote_fusion = (_read_fusion(arrays, name, features) for name, features in _FUSIONS.items())
+    fusions = _FUSIONS_WITH_VECTORS if dim else _FUSIONS
+    fusion, vote_fusion = (_read_fusion(arrays, name, features) for name, features in fusions.items())
+    means = VectorIndex.get(arrays, _MEAN_VECTORS, labels, dim) if dim else None
     return Reranker(
         size=min(read_count(settings, "size"), labels),
-        centroids=LabelCentroids(get_rows(arrays, "means"), lengths),
+        centroids=LabelCentroids(get_rows(arrays, "means"), lengths, vectors=means),
         rankers=rankers["rankers"],
         fusion=fusion,
         vote_fusion=vote_fusion,
         default_similarity=default_similarity,
         default_behind=default_behind,
+        default_vector_similarity=default_vectors,
         new_rankers=rankers.get("later"),
     )
 
 
-def _read_rankers(arrays: dict[str, np.ndarray], name: str, d: int, labels: int) -> Rankers:
+def _read_rankers(arrays: dict[str, np.ndarray], name: str, d: int, labels: int, dim: int) -> Rankers:
     bias, known = arrays[f"{name}.bias"], arrays[f"{name}.known"]
     require(bias.ndim == 1 and 0 < len(bias) <= labels, f"{name} has not from 1 to {labels} labels")
     require(bias.dtype == np.float32 and bool(np.isfinite(bias).all()), f"{name} has constants that are no numbers")
     require(known.dtype == np.uint8 and known.shape == bias.shape, f"{name} does not tell which labels it has")
     check_rows(arrays, name, len(bias), d)
-    return Rankers(get_rows(arrays, name), bias, known.astype(bool))
+    vectors = get_coded(arrays, _RANKER_VECTORS.format(name), len(bias), dim) if dim else None
+    return Rankers(get_rows(arrays, name), bias, known.astype(bool), vectors=vectors)
 
 
 def _read_fusion(arrays: dict[str, np.ndarray], name: str, features: tuple[int, ...]) -> Fusion:

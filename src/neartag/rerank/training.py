@@ -10,8 +10,9 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_both
+from neartag.linalg.hybrid_rows import HybridRows, words_of
 from neartag.linalg.rows import Rows, csr_arrays
-from neartag.rerank.candidates import Candidates, generate
+from neartag.rerank.candidates import VECTOR_SIMILARITY_COLUMN, VECTOR_VOTE_COLUMN, Candidates, generate
 from neartag.rerank.fusion import Fusion, fixed_subsample
 from neartag.rerank.hard_negatives import BLOCK_ROWS
 from neartag.rerank.preparation import Preparation, RankerData, RerankOptions
@@ -26,6 +27,8 @@ MAX_FUSION_CANDIDATES = 250_000
 # Bytes at the peak of training, for each entry of the rows, for each candidate that a training point may have, and for
 # each of those at work. A test holds them against what is asked for.
 BYTES_PER_ENTRY, BYTES_PER_CANDIDATE, BYTES_AT_WORK = 40, 45, 40
+# Of vectors beside the words there is a copy without the points held out, and one coded.
+BYTES_PER_VECTOR_NUMBER = 6
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
 # the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
@@ -41,6 +44,7 @@ class HeldOutVotes:
     feature_voters: Voters
     # As `feature_voters`, but found among neighbours by embedding, which is quicker; None: not tried.
     nearby_voters: Voters | None = None
+    vector_voters: Voters | None = None  # by the vectors beside the words; None where there are none
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class HeldOutCandidates:
     """The candidates of points held out, with what the fusion was fitted to."""
 
     labels: np.ndarray  # (m, room), −1: none
-    features: np.ndarray  # (candidates, 6), row after row
+    features: np.ndarray  # (candidates, 6 or 8), row after row
     correct: np.ndarray  # (candidates,)
     fitted: np.ndarray  # (candidates,) which of them the fusion was fitted to
 
@@ -89,8 +93,11 @@ def bytes_needed(X: Rows, Y: csr_matrix, options: RerankOptions) -> int:
 
     These are rows without those held out, an index of the rows, hard negatives from two sources, and weights.
     """
-    entries, each, n = int(X.nnz if sparse.issparse(X) else X.size), 2 * options.candidates_for(Y), X.shape[0]
-    return BYTES_PER_ENTRY * entries + each * (BYTES_PER_CANDIDATE * n + BYTES_AT_WORK * min(n, BLOCK_ROWS))
+    words, each, n = words_of(X), 2 * options.candidates_for(Y), X.shape[0]
+    entries = BYTES_PER_ENTRY * int(words.nnz if sparse.issparse(words) else words.size)
+    if isinstance(X, HybridRows):
+        entries += BYTES_PER_VECTOR_NUMBER * int(X.vectors.size)
+    return entries + each * (BYTES_PER_CANDIDATE * n + BYTES_AT_WORK * min(n, BLOCK_ROWS))
 
 
 def fit_reranker(
@@ -141,8 +148,7 @@ def fit_reranker(
     report(1)
     ranked = ranked.choose_layout(trial.rows, trial.candidates.labels)
     fusions = decision.fusion, decision.vote_fusion
-    defaults = decision.default_similarity, decision.default_behind
-    reranker = Reranker(prepared.size, final.centroids, ranked, *fusions, *defaults)
+    reranker = Reranker(prepared.size, final.centroids, ranked, *fusions, *decision.defaults)
     return FittedReranker(reranker, prepared.size, float(cost), is_nearby, decision.held_out)
 
 
@@ -153,8 +159,8 @@ class _Decision:
     ranked: Rankers
     fusion: Fusion
     vote_fusion: Fusion  # of the votes alone
-    default_similarity: float  # of right candidates, on average
-    default_behind: float
+    # Of right candidates, on average: the similarity, how far the margin is behind, and the similarity by vectors.
+    defaults: tuple[float, float, float]
     held_out: HeldOutCandidates
 
     @classmethod
@@ -163,11 +169,12 @@ class _Decision:
         fusion = Fusion.fit(features[fitted], correct[fitted], threads)
         vote_fusion = _fit_vote_fusion(features, correct, fitted, threads)
         right = features[correct]
-        similarity, behind = (
-            float(right[:, each].mean()) if len(right) else 0.0 for each in (SIMILARITY_COLUMN, BEHIND_COLUMN)
+        similarity, behind, vector_similarity = (
+            float(right[:, each].mean()) if len(right) and each < features.shape[1] else 0.0
+            for each in (SIMILARITY_COLUMN, BEHIND_COLUMN, VECTOR_SIMILARITY_COLUMN)
         )
         held_out = HeldOutCandidates(trial.candidates.labels, features, correct, fitted)
-        return cls(ranked, fusion, vote_fusion, similarity, behind, held_out)
+        return cls(ranked, fusion, vote_fusion, (similarity, behind, vector_similarity), held_out)
 
 
 @dataclass
@@ -199,7 +206,7 @@ def _make_trial(
 
     def trial_with(feature_voters: Voters) -> _Trial:
         arguments = rows, labels, held.embedding_voters, feature_voters, others.centroids, prepared.size, threads
-        candidates = generate(*arguments).sort_by_label()
+        candidates = generate(*arguments, vector_voters=held.vector_voters).sort_by_label()
         fitted = _choose_for_fusion(candidates, MAX_FUSION_CANDIDATES, options.seed)
         return _Trial(rows, candidates, candidates.are_correct(truth), fitted, frequency)
 
@@ -241,7 +248,8 @@ def _fit_vote_fusion(features: np.ndarray, correct: np.ndarray, fitted: np.ndarr
     """Return the fusion of the votes alone; a part of the candidates is enough for it."""
     few = np.flatnonzero(fitted)
     few = few[fixed_subsample(len(few), 4)]
-    return Fusion.fit(np.ascontiguousarray(features[few][:, VOTE_COLUMNS]), correct[few], threads)
+    columns = VOTE_COLUMNS + ([VECTOR_VOTE_COLUMN] if features.shape[1] - 1 > VECTOR_VOTE_COLUMN else [])
+    return Fusion.fit(np.ascontiguousarray(features[few][:, columns]), correct[few], threads)
 
 
 def _choose_for_fusion(candidates: Candidates, most: int, seed: int | None) -> np.ndarray:

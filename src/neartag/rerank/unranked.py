@@ -18,7 +18,7 @@ def score_unranked(
     right in training. That is too little for a new label of one point: a label of many points with as small a vote is
     mostly wrong. So a label is given at least the probability that belongs to its place among the votes.
     """
-    votes = np.log(candidates.evidence[unranked][:, :2] + NO_VOTE)
+    votes = np.log(candidates.evidence[unranked][:, _vote_kinds(candidates)] + NO_VOTE)
     by_votes = 1 / (1 + np.exp(-vote_fusion.log_odds(votes, threads)))
     return np.maximum(by_votes, _probability_at_place(candidates, scores, unranked))
 
@@ -46,10 +46,20 @@ def _probability_at_place(candidates: Candidates, scores: np.ndarray, unranked: 
 
 
 def _join_votes(candidates: Candidates) -> np.ndarray:
-    """Return the mean of both votes (m, room), or the one by embedding in rows that nobody votes on by features."""
-    by_embedding, by_features = (candidates.evidence[..., kind].astype(np.float64) for kind in range(2))
-    has_both = (by_features > 0).any(axis=1, keepdims=True)
-    return np.where(has_both, (by_embedding + by_features) / 2, by_embedding)
+    """Return the mean of the votes (m, room); those by features, or vectors, count in rows on which somebody votes so.
+
+    The vote by embedding always counts.
+    """
+    votes, count = candidates.evidence[..., 0].astype(np.float64), np.ones((len(candidates.labels), 1))
+    for kind in _vote_kinds(candidates)[1:]:
+        own = candidates.evidence[..., kind].astype(np.float64)
+        votes, count = votes + own, count + (own > 0).any(axis=1, keepdims=True)
+    return votes / count
+
+
+def _vote_kinds(candidates: Candidates) -> list[int]:
+    """Return which numbers of the evidence are votes: by embedding, by features, and by vectors where there are any."""
+    return [0, 1] if candidates.evidence.shape[2] == 3 else [0, 1, 3]
 
 
 def _sort_falling(values: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 
 from neartag.core.threads import run_pieces, single_threaded_blas
 from neartag.linalg import csr
+from neartag.linalg.packing import require
 from neartag.search import cell_kernels
 from neartag.search.exact import Neighbours, nearest, nearest_to_one
 
@@ -116,6 +117,20 @@ def build_cells(
     sizes = np.bincount(own, minlength=len(centroids))
     pointer = csr.pointer(sizes[sizes > 0])
     return Cells(centroids[sizes > 0], pointer, nprobe), np.argsort(own, kind="stable")
+
+
+def get_cells(arrays: dict[str, np.ndarray], prefix: str, points: int, width: int, owner: str) -> Cells:
+    """Return the cells of so many points; ValueError for cells that would lead beyond them."""
+    centres, pointer = arrays[f"{prefix}centres"], arrays[f"{prefix}pointer"]
+    nprobe = arrays.get(f"{prefix}nprobe", np.array([NPROBE]))  # folders of earlier versions do not tell it
+    fit = nprobe.dtype == np.int64 and nprobe.shape == (1,) and nprobe[0] >= 1
+    require(fit, f"{owner} does not tell how many cells are looked into")
+    fit = centres.dtype == np.float32 and centres.ndim == 2 and centres.shape[1] == width and len(centres) > 0
+    require(fit and bool(np.isfinite(centres).all()), f"cells of {owner} have no centres of {width} numbers")
+    fit = pointer.dtype == np.int64 and pointer.shape == (len(centres) + 1,) and pointer[0] == 0
+    rising = fit and bool((np.diff(pointer) >= 0).all())
+    require(rising and pointer[-1] == points, f"cells of {owner} do not part its {points} points")
+    return Cells(centres, pointer, int(nprobe[0]))
 
 
 def _nearest_centroid(points: np.ndarray, centroids: np.ndarray, threads: int) -> np.ndarray:

@@ -12,6 +12,8 @@ Voters = tuple[np.ndarray, np.ndarray]  # row numbers, −1: nobody, and shares 
 # Sharpness for neighbours by features. Cosines of text rows are low, so their weights fall less steeply than those of
 # embeddings.
 FEATURE_SHARPNESS = 10.0
+# Sharpness for neighbours by vectors of a sentence encoder.
+VECTOR_SHARPNESS = 20.0
 
 
 def no_voters(m: int) -> Voters:

@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.packing import check_pointers, check_rows, get_rows, put_rows, require
 from neartag.linalg.rows import Rows
 from neartag.storage.texts import Texts
@@ -79,6 +80,8 @@ def merge_segments(segments: Sequence[Segment]) -> Segment:
         return segments[0]
     width = segments[-1].Y.shape[1]
     stack: Any = sparse.vstack if sparse.issparse(segments[0].rows) else np.vstack
+    if isinstance(segments[0].rows, HybridRows):
+        stack = HybridRows.vstack
     labels = [csr.widen(each.Y, width) for each in segments]
     texts: Texts | None = Texts()
     for each in segments:

@@ -17,8 +17,9 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.products import matmul
-from neartag.linalg.rows import Rows
+from neartag.linalg.rows import Rows, dense
 from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
 from neartag.x1.parameters import STARTS
@@ -183,7 +184,7 @@ def _choose_starts(X: Rows, count: int, options: _Options) -> np.ndarray:
     else:
         chosen = rng.choice(n, count, replace=False)
     picked = X[np.sort(chosen)]
-    return np.ascontiguousarray((picked.toarray() if sparse.issparse(picked) else picked).T)
+    return np.ascontiguousarray(dense(picked).T)
 
 
 def _two_stage_k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
@@ -226,11 +227,11 @@ def _draw_far_apart(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray
     """
     n = X.shape[0]
     draws = 2 + int(np.log(count))
-    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X * X).sum(axis=1)
+    squares = _row_squares(X)
 
     def distances(rows: np.ndarray) -> np.ndarray:  # (n, len(rows)), squared
-        picked = X[rows]
-        products = X @ (picked.toarray() if sparse.issparse(picked) else picked).T
+        starts = dense(X[rows]).T  # (d, len(rows))
+        products = matmul(X, starts) if isinstance(X, HybridRows) else X @ starts
         return np.maximum(squares[:, None] + squares[rows] - 2 * products, 0)
 
     chosen = [int(rng.integers(n))]
@@ -255,12 +256,21 @@ def _centroids(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
 
 
 def _sparse_centroids(X: Rows, assignment: np.ndarray, count: int) -> Rows:
-    """The same, sparse where X is."""
+    """The same, sparse where X is; of hybrid rows dense."""
     n = X.shape[0]
     sizes = np.bincount(assignment, minlength=count)
     share = (1 / np.maximum(sizes, 1)).astype(np.float32)
     member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
+    if isinstance(X, HybridRows):
+        return np.vstack([(X.words.T @ member).toarray(), X.weighted_vectors().T @ member])  # (d + e, C)
     return X.T @ member  # (d, C)
+
+
+def _row_squares(X: Rows) -> np.ndarray:
+    """Return the squared length of each row (n,), in float32."""
+    if isinstance(X, HybridRows):
+        return _row_squares(X.words) + np.float32(X.vector_weight**2) * _row_squares(X.vectors)
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X * X).sum(axis=1)
 
 
 def _split_large(X: Rows, assignment: np.ndarray, max_size: int, options: _Options) -> np.ndarray:

@@ -72,6 +72,7 @@ METHOD = Method(
         "vote_sharpness",
         "feature_share",
         "feature_search",
+        "vector_share",
         "threshold",
     ),
     colour="#08306b",

@@ -16,9 +16,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core.errors import ParameterError
 from neartag.core.frequent_labels import frequency_scores, most_frequent
 from neartag.core.threads import resolve_jobs
 from neartag.linalg import csr
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import CSRArrays, Rows, as_rows, csr_arrays, normalise
 from neartag.linalg.single_row import SingleRow
 from neartag.linalg.validation import check_count, check_features
@@ -26,6 +28,7 @@ from neartag.rerank import state as rerank_state
 from neartag.rerank.candidates import best_candidates
 from neartag.rerank.reranker import Reranker
 from neartag.search.inverted_index import PRUNE, PRUNE_LOOSELY, FeatureIndex
+from neartag.search.vector_index import Beside, VectorIndex
 from neartag.search.weights import Voters
 from neartag.x1 import state
 from neartag.x1.learner import Learner
@@ -48,6 +51,7 @@ class X1Model:
     Y: csr_matrix  # (n, L): what each training point votes for
     learners: list[Learner]
     index: FeatureIndex | None = None  # of the training rows, where features have a share of the vote
+    vectors: VectorIndex | None = None  # of the training points, where they have vectors beside their words
     reranker: Reranker | None = None  # what decides among the labels that are voted for, where that is asked for
     frequency: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (L,) points that have each label
     added: np.ndarray = field(default_factory=lambda: np.empty(0, bool))  # (n,) which points came after training
@@ -97,6 +101,11 @@ class X1Model:
         return float(self.settings.vote.feature_share) if self.index is not None else 0.0
 
     @property
+    def vector_share(self) -> float:
+        """Share of the vote for neighbours by vectors, 0 without vectors."""
+        return float(self.settings.vote.vector_share) if self.vectors is not None else 0.0
+
+    @property
     def prune(self) -> float:
         """Share of a point's length that the first look for neighbours by features may leave out."""
         return PRUNE_LOOSELY if self.approximate or self.reranker is not None else PRUNE
@@ -131,20 +140,48 @@ class X1Model:
 
     def retrieve(self, X: object, *, n_jobs: int | None = -1) -> Retrieved:
         """Return who votes on each row of X; for many rows see `retrieve_batches`, which bounds the memory."""
-        checked = check_features(X, self.n_features, "X1Classifier")
-        if checked.shape[0] == 1:
+        checked = self._check_rows(X)
+        if _is_single(checked):
             return self._search(SingleRow.unit(checked), 1)
-        return self._search(normalise(as_rows(checked)), resolve_jobs(n_jobs))
+        return self._search(self.weigh_vectors(normalise(as_rows(checked))), resolve_jobs(n_jobs))
 
     def retrieve_batches(self, X: object, *, n_jobs: int | None = -1) -> Iterator[Retrieved]:
         """Yield what `retrieve` returns, for some rows of X after the others."""
-        checked = check_features(X, self.n_features, "X1Classifier")
-        if checked.shape[0] == 1:
+        checked = self._check_rows(X)
+        if _is_single(checked):
             yield self._search(SingleRow.unit(checked), 1)
             return
         rows, threads = as_rows(checked), resolve_jobs(n_jobs)
         for first in range(0, rows.shape[0], self.batch_rows):
-            yield self._search(normalise(rows[first : first + self.batch_rows]), threads)
+            yield self._search(self.weigh_vectors(normalise(rows[first : first + self.batch_rows])), threads)
+
+    def _check_rows(self, X: object) -> Rows:
+        """Return rows that can be read, with as many features as in training; ParameterError for others."""
+        checked = check_features(X, self.n_features, "X1Classifier")
+        self._check_vectors(checked)
+        return checked
+
+    def _check_vectors(self, rows: Rows) -> None:
+        given, known = rows.dim if isinstance(rows, HybridRows) else 0, self.vector_dim
+        if given != known:
+            raise ParameterError(
+                f"X has {given} numbers of a vector beside its words, but X1Classifier is expecting {known}"
+            )
+
+    @property
+    def vector_dim(self) -> int:
+        """Numbers of the vectors beside the words, 0 where there are none."""
+        return 0 if self.vectors is None else self.vectors.rows.dim
+
+    @property
+    def beside(self) -> Beside | None:
+        """The vectors of the training points with their weight; None where there are none."""
+        return None if self.vectors is None else Beside(self.vectors, float(self.settings.vector_weight))
+
+    def weigh_vectors(self, rows: Rows) -> Rows:
+        """Return hybrid rows with the weight that their vectors have here; other rows as they are."""
+        self._check_vectors(rows)
+        return rows.weigh(self.settings.vector_weight) if isinstance(rows, HybridRows) else rows
 
     def rank(self, retrieved: Retrieved, k: int, *, fallback: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row, best first, and their scores in [0, 1], both (m, k).
@@ -169,13 +206,16 @@ class X1Model:
 
     def voters(self, retrieved: Retrieved) -> Voters:
         """Return who votes on each row, and with what share of the whole vote (m, voters)."""
-        return combine_votes(retrieved.embedding_voters, retrieved.feature_voters, self.feature_share)
+        voters = combine_votes(retrieved.embedding_voters, retrieved.feature_voters, self.feature_share)
+        return combine_votes(voters, retrieved.vector_voters, self.vector_share)
 
     def has_voters(self, retrieved: Retrieved) -> np.ndarray:
         """Return which rows somebody votes on, (m,)."""
         voted = (retrieved.embedding_voters[0] >= 0).any(axis=1)
         if self.feature_share > 0 and not voted.all():
             voted |= (retrieved.feature_voters[0] >= 0).any(axis=1)
+        if retrieved.vector_voters is not None:
+            voted |= (retrieved.vector_voters[0] >= 0).any(axis=1)
         return np.asarray(voted)
 
     def shares(self, retrieved: Retrieved, labels: np.ndarray) -> np.ndarray:
@@ -187,14 +227,15 @@ class X1Model:
         assert self.reranker is not None
         voters = retrieved.embedding_voters, retrieved.feature_voters
         candidates = self.reranker.candidates(
-            retrieved.rows, self.label_arrays, *voters, self.frequency, retrieved.threads
+            retrieved.rows, self.label_arrays, *voters, self.frequency, retrieved.threads, retrieved.vector_voters
         )
         scores = self.reranker.scores(retrieved.rows, candidates, self.frequency, retrieved.threads)
         labels = candidates.labels
         return labels if self.allowed is None else np.where(self.allowed[labels], labels, np.int32(-1)), scores
 
     def _search(self, rows: Rows | SingleRow, threads: int) -> Retrieved:
-        return retrieve(rows, self.learners, self.index, self.settings, self.n_points, self.prune, threads)
+        searched = self.learners, self.index, self.settings, self.n_points
+        return retrieve(rows, *searched, self.prune, threads, self.vectors)
 
     # What is asked
 
@@ -253,7 +294,7 @@ class X1Model:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
         """Return settings as JSON types, and arrays by part: one part a learner, one for the labels."""
-        settings = {"parameters": self.parameters, "n_features": self.n_features, "n_labels": self.n_labels}
+        settings = {"parameters": self._kept_parameters(), "n_features": self.n_features, "n_labels": self.n_labels}
         settings |= {"n_learners": len(self.learners), "forgotten": self.forgotten}
         parts = {"labels": state.labels_to_arrays(self.Y, self.added)}
         for number, learner in enumerate(self.learners):
@@ -261,9 +302,17 @@ class X1Model:
             parts[state.learner_part(number)] = arrays
         if self.index is not None:
             parts["index"] = state.index_to_arrays(self.index)
+        if self.vectors is not None:
+            settings["n_vector_features"] = self.vector_dim
+            parts["vectors"] = state.vectors_to_arrays(self.vectors)
         if self.reranker is not None:
             settings["refinement"], parts["refinement"] = rerank_state.to_arrays(self.reranker)
         return settings, parts
+
+    def _kept_parameters(self) -> dict[str, Any]:
+        """Return the parameters; without vectors those of earlier versions, which can then read the folder."""
+        gone = () if self.vectors is not None else ("vector_weight", "vector_share")
+        return {name: value for name, value in self.parameters.items() if name not in gone}
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> X1Model:
@@ -273,8 +322,9 @@ class X1Model:
         Y, added = state.labels_from_arrays(parts["labels"], n_labels)
         numbers = range(settings["n_learners"])
         reranker = None
+        dim = state.vector_dim(settings)
         if "refinement" in parts:
-            shape = n_features, n_labels
+            shape = n_features - dim, n_labels, dim
             reranker = rerank_state.from_arrays(settings["refinement"], parts["refinement"], *shape)
         return cls(
             settings=checked,
@@ -282,10 +332,16 @@ class X1Model:
             Y=Y,
             learners=[state.learner_from_arrays(parts[state.learner_part(each)], precision) for each in numbers],
             index=state.index_from_arrays(parts["index"]) if "index" in parts else None,
+            vectors=state.vectors_from_arrays(parts["vectors"], Y.shape[0], dim) if dim else None,
             reranker=reranker,
             added=added,
             forgotten=settings.get("forgotten", 0),
         )
+
+
+def _is_single(rows: Rows) -> bool:
+    """Say whether there is one row, which is answered without the machinery of a batch; hybrid rows never are."""
+    return rows.shape[0] == 1 and not isinstance(rows, HybridRows)
 
 
 def _above_zero(columns: np.ndarray, values: np.ndarray, width: int) -> csr_matrix:

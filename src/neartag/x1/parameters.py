@@ -165,6 +165,25 @@ PARAMETERS = (
         choices=FEATURE_SEARCHES,
     ),
     Parameter(
+        "vector_weight",
+        float,
+        "auto",
+        "weight of dense vectors against the words, where rows have both (HybridRows); auto: chosen on held-out points",
+        0,
+        MAX_PENALTY,
+        choices=("auto",),
+    ),
+    Parameter(
+        "vector_share",
+        float,
+        "auto",
+        "share of the vote for neighbours by vectors, where rows have vectors beside their words; auto: with refine "
+        "0.3, else chosen on held-out points",
+        0,
+        1,
+        choices=("auto",),
+    ),
+    Parameter(
         "refine",
         bool,
         True,

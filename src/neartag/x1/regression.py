@@ -20,6 +20,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.linalg.cholesky import cholesky, cholesky_solve
 from neartag.linalg.conjugate_gradients import MIN_L2, GramMatrix, solve_ridge
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.products import gram, matmul
 from neartag.linalg.rows import Rows, transpose
 
@@ -160,6 +161,8 @@ def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int)
 
 def cheapest_solver(X: Rows, dim: int, *, max_factor_bytes: int = MAX_FACTOR_BYTES) -> str:
     """Return which solver costs least for the shape and sparsity of X."""
+    if isinstance(X, HybridRows):  # whose parts are not put into one square array
+        return "cg"
     n, d = X.shape
     sparse = hasattr(X, "nnz")
     return cheapest_solver_for(n, d, X.nnz if sparse else n * d, sparse, dim, max_factor_bytes=max_factor_bytes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows, is_dense
 from neartag.x1.settings import RegressionSettings, SVPSettings, VoteSettings, X1Settings
 
@@ -29,6 +30,8 @@ L2, L2_DENSE, POINTS_PER_FEATURE = 1.0, 1e-3, 10
 # How votes are counted where a reranker decides: what it adds to them depends little on that. Where features are dense
 # measurements, neighbours by features and by embedding are much the same.
 NEIGHBOURS_RERANKED, FEATURE_SHARE_RERANKED = 40, 0.3
+# The same of vectors beside the words.
+VECTOR_SHARE_RERANKED = 0.3
 # Points held out: this share of them, at most so many; from fewer than so few nothing can be told. Where a reranker is
 # learned from them, so many are enough, up to a quarter of the points.
 HELD_OUT_SHARE, MAX_HELD_OUT, MIN_HELD_OUT, HELD_OUT_TO_RERANK = 0.1, 2000, 50, 300
@@ -49,11 +52,13 @@ class DataFacts:
     features: int
     dense: bool = False  # whether features are measurements rather than words
     labels: int = 0
+    vectors: int = 0  # numbers of a vector beside the words, 0 where there are none
 
     @classmethod
     def of(cls, rows: Rows, labels: int = 0) -> DataFacts:
         """Return the facts of rows (n, d) with so many labels."""
-        return cls(int(rows.shape[0]), int(rows.shape[1]), is_dense(rows), labels)
+        vectors = rows.dim if isinstance(rows, HybridRows) else 0
+        return cls(int(rows.shape[0]), int(rows.shape[1]), is_dense(rows), labels, vectors)
 
 
 def resolve(settings: X1Settings, data: DataFacts) -> X1Settings:
@@ -72,6 +77,7 @@ def resolve(settings: X1Settings, data: DataFacts) -> X1Settings:
         svp=_resolve_svp(settings.svp, data, clusters, reranked),
         regression=_resolve_regression(settings.regression, data, clusters),
         vote=_resolve_vote(settings.vote, data, reranked),
+        vector_weight=settings.vector_weight if data.vectors else 1.0,
     )
 
 
@@ -125,6 +131,8 @@ def _resolve_regression(regression: RegressionSettings, data: DataFacts, cluster
 
 
 def _resolve_vote(vote: VoteSettings, data: DataFacts, reranked: bool) -> VoteSettings:
+    if not data.vectors:
+        vote = replace(vote, vector_share=0.0)
     if not reranked:
         return replace(vote, search=_settle(vote.search, "exact"), feature_search=_settle(vote.feature_search, "all"))
     return replace(
@@ -132,6 +140,7 @@ def _resolve_vote(vote: VoteSettings, data: DataFacts, reranked: bool) -> VoteSe
         neighbours=_settle(vote.neighbours, NEIGHBOURS_RERANKED),
         search=_settle(vote.search, "cells"),
         feature_share=_settle(vote.feature_share, 0.0 if data.dense else FEATURE_SHARE_RERANKED),
+        vector_share=_settle(vote.vector_share, VECTOR_SHARE_RERANKED if data.vectors else 0.0),
     )
 
 

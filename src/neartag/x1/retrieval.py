@@ -1,13 +1,14 @@
 """Retrieval: who votes on each row, found once for the answer, the shares of the votes and the reasons.
 
 Each learner finds the nearest training points by embedding (lines 1 to 3 of Algorithm 2 of the paper); beside these,
-where features have a share of the vote, the nearest ones by the features themselves.
+where features have a share of the vote, the nearest ones by the features themselves, and by the vectors beside them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from neartag.linalg.rows import Rows
 from neartag.linalg.single_row import SingleRow
 from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import FeatureIndex, merge_ids
-from neartag.search.weights import FEATURE_SHARPNESS, Voters, no_voters, voter_weights
+from neartag.search.vector_index import VectorIndex
+from neartag.search.weights import FEATURE_SHARPNESS, VECTOR_SHARPNESS, Voters, no_voters, voter_weights
 from neartag.x1.learner import Learner
 from neartag.x1.settings import VoteSettings, X1Settings
 
@@ -26,27 +28,29 @@ POOL_PER_NEIGHBOUR = 2
 
 @dataclass(frozen=True)
 class Retrieved:
-    """Unit rows, and who votes on each: both kinds of voters with shares that are 1 in all."""
+    """Unit rows, and who votes on each: every kind of voters with shares that are 1 in all."""
 
     rows: Rows | SingleRow  # (m, d)
     embedding_voters: Voters
     feature_voters: Voters  # nobody where features have no share of the vote
     threads: int  # that answer them
+    vector_voters: Voters | None = None  # by the vectors beside the words; None where there are none
 
 
 def retrieve(
-    rows: Rows | SingleRow,
+    rows: Any,  # Rows | SingleRow
     learners: Sequence[Learner],
     index: FeatureIndex | None,
     settings: X1Settings,
     n_points: int,
     prune: float,
     threads: int,
+    vectors: VectorIndex | None = None,
 ) -> Retrieved:
     """Return who votes on unit rows, of n_points: some by each learner, and as many by features where these vote.
 
-    One search by each learner, and one of the index. `prune` is the share of a row's length that the first look for
-    neighbours by features may leave out.
+    One search by each learner, one of the index, and one of the vectors beside the words where there are such. `prune`
+    is the share of a row's length that the first look for neighbours by features may leave out.
     """
     count = n_neighbours(settings.vote, n_points)
     by_features = index is not None and settings.vote.feature_share != 0
@@ -54,11 +58,15 @@ def retrieve(
     n_retrieved = min(POOL_PER_NEIGHBOUR * count, max(n_points, 1)) if is_nearby else count
     lists = find_by_embedding(rows, learners, settings, n_retrieved, threads)
     embedding_voters = weigh_voters(lists, settings.vote, count)
+    vector_voters = None
+    if vectors is not None:
+        vector_voters = weigh_vector_voters(vectors.find(rows.vectors, count, threads), settings.vote)
     if index is None or not by_features:
-        return Retrieved(rows, embedding_voters, no_voters(len(embedding_voters[0])), threads)
+        return Retrieved(rows, embedding_voters, no_voters(len(embedding_voters[0])), threads, vector_voters)
     pool = merge_ids([ids for ids, _ in lists]) if is_nearby else None
     neighbours = index.find(rows, count, threads, prune, pool)
-    return Retrieved(rows, embedding_voters, weigh_feature_voters(neighbours, settings.vote), threads)
+    feature_voters = weigh_feature_voters(neighbours, settings.vote)
+    return Retrieved(rows, embedding_voters, feature_voters, threads, vector_voters)
 
 
 def n_neighbours(vote: VoteSettings, n_points: int) -> int:
@@ -90,6 +98,12 @@ def weigh_feature_voters(neighbours: Neighbours, vote: VoteSettings) -> Voters:
     """Return who votes by features, and their shares, from the neighbours by them and their cosines."""
     ids, cosines = neighbours
     return ids, voter_weights(cosines, vote.weight, FEATURE_SHARPNESS)
+
+
+def weigh_vector_voters(neighbours: Neighbours, vote: VoteSettings) -> Voters:
+    """Return who votes by vectors, and their shares, from the neighbours by them and their cosines."""
+    ids, cosines = neighbours
+    return ids, voter_weights(cosines, vote.weight, VECTOR_SHARPNESS)
 
 
 def first_columns(lists: np.ndarray, count: int) -> np.ndarray:

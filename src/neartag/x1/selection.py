@@ -25,6 +25,7 @@ from neartag.x1.retrieval import (
     find_by_embedding,
     first_columns,
     weigh_feature_voters,
+    weigh_vector_voters,
     weigh_voters,
 )
 from neartag.x1.settings import X1Settings
@@ -36,6 +37,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "vote_neighbours": (20, 10, 40, 80),
     "feature_share": (0.2, 0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
+# The same of the share of neighbours by vectors, which is chosen when the others are.
+VECTOR_SHARES = (0.3, 0.0, 0.1, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # Numbers of label neighbours that are tried where that is "auto"; each has a training of its own.
 GRAPH_CHOICES = (100, 50, 200, 400)
 KS = (1, 3, 5)
@@ -43,12 +46,12 @@ KS = (1, 3, 5)
 
 def auto_settings(settings: X1Settings) -> list[str]:
     """Return which of the settings chosen here are "auto"."""
-    return [name for name in CHOICES if settings.value(name) == "auto"]
+    return [name for name in (*CHOICES, "vector_share") if settings.value(name) == "auto"]
 
 
 def first_choices(settings: X1Settings) -> X1Settings:
     """Return the settings to begin with: the first choice of each that is "auto"."""
-    first = {name: CHOICES[name][0] for name in auto_settings(settings)}
+    first = {name: ({**CHOICES, "vector_share": VECTOR_SHARES})[name][0] for name in auto_settings(settings)}
     if settings.vote.feature_search == "auto":  # which the reranker may change
         first["feature_search"] = "all"
     return settings.replace(**first)
@@ -75,7 +78,7 @@ def choose_vote(model: X1Model, X: Rows, held: np.ndarray, names: list[str], thr
     most = min(max(counts), model.n_points)
     lists = _find_by_embedding(model, rows, held, most, threads)
     neighbours = None if model.index is None else _find_by_features(model, rows, held, lists, most, threads)
-    best, chosen = -1.0, {}
+    best, chosen, chosen_voters = -1.0, {}, None
     for count in counts:
         asked = min(int(count), max(model.n_points, 1))
         embedding_voters, feature_voters = weigh_voters(lists, vote_settings, asked), no_voters(len(held))
@@ -85,9 +88,15 @@ def choose_vote(model: X1Model, X: Rows, held: np.ndarray, names: list[str], thr
             first = first_columns(neighbours[0], asked), first_columns(neighbours[1], asked)
             feature_voters = weigh_feature_voters(first, vote_settings)
         for share in shares:
-            score = _score(model, combine_votes(embedding_voters, feature_voters, share), Y, threads)
+            voters = combine_votes(embedding_voters, feature_voters, share)
+            score = _score(model, voters, Y, threads)
             if score > best + 1e-9:
-                best, chosen = score, dict(zip(CHOICES, (count, share), strict=True))
+                best, chosen, chosen_voters = score, dict(zip(CHOICES, (count, share), strict=True)), voters
+    if "vector_share" in names and chosen_voters is not None:
+        count = min(int(chosen["vote_neighbours"]), max(model.n_points, 1))
+        by_vectors = _vector_voters(model, rows, held, count, threads)
+        scores = [_score(model, combine_votes(chosen_voters, by_vectors, each), Y, threads) for each in VECTOR_SHARES]
+        chosen["vector_share"] = VECTOR_SHARES[int(np.argmax(scores))]
     return {name: chosen[name] for name in names}
 
 
@@ -110,7 +119,8 @@ def retrieve_held_out(model: X1Model, X: Rows, held: np.ndarray, threads: int) -
     if model.feature_share > 0:
         neighbours = _find_by_features(model, rows, held, lists, count, threads)
         feature_voters = weigh_feature_voters(neighbours, vote_settings)
-    return Retrieved(rows, weigh_voters(lists, vote_settings, count), feature_voters, threads)
+    vector_voters = _vector_voters(model, rows, held, count, threads)
+    return Retrieved(rows, weigh_voters(lists, vote_settings, count), feature_voters, threads, vector_voters)
 
 
 def answer_held_out(model: X1Model, held: np.ndarray, retrieved: Retrieved, k: int) -> HeldOut:
@@ -143,7 +153,20 @@ def _find_by_features(
         pool = merge_ids([ids[:, : POOL_PER_NEIGHBOUR * count] for ids, _ in lists])
         return model.index.find(rows, count, threads, restrict_to=np.ascontiguousarray(pool))
     everybody = model.index.find(rows, min(2 * count, model.n_points), threads, model.prune)
-    ids, cosines = _blank_out(*everybody, held, model.n_points)
+    return first_of_others(everybody, held, count, model.n_points)
+
+
+def _vector_voters(model: X1Model, rows: Rows, held: np.ndarray, count: int, threads: int) -> Voters | None:
+    """Return who votes by vectors, none of them held out; None where there are no vectors."""
+    if model.vectors is None:
+        return None
+    everybody = model.vectors.find(rows.vectors, min(2 * count, model.n_points), threads)
+    return weigh_vector_voters(first_of_others(everybody, held, count, model.n_points), model.settings.vote)
+
+
+def first_of_others(neighbours: Neighbours, held: np.ndarray, count: int, n: int) -> Neighbours:
+    """Return the first `count` of the neighbours that are not held out."""
+    ids, cosines = _blank_out(*neighbours, held, n)
     order = np.argsort(ids < 0, axis=1, kind="stable")[:, :count]  # the others first, best first as before
     return np.take_along_axis(ids, order, axis=1), np.take_along_axis(cosines, order, axis=1)
 

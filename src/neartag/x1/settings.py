@@ -70,6 +70,7 @@ class VoteSettings:
     sharpness: float = _from("vote_sharpness")
     feature_share: float | str = _from("feature_share")
     feature_search: str = _from("feature_search")
+    vector_share: float | str = _from("vector_share")
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class X1Settings:
     regression: RegressionSettings = RegressionSettings()
     vote: VoteSettings = VoteSettings()
     rerank: RerankSettings = RerankSettings()
+    vector_weight: float | str = _from("vector_weight")
     threshold: float = _from("threshold")
     random_state: int | None = _from("random_state")
 

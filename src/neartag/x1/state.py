@@ -18,8 +18,9 @@ from neartag.linalg.packing import (
     width_of,
 )
 from neartag.linalg.rows import dense
-from neartag.search.cells import NPROBE, Cells
+from neartag.search.cells import NPROBE, Cells, get_cells
 from neartag.search.inverted_index import FeatureIndex
+from neartag.search.vector_index import VectorIndex
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.settings import X1Settings
 
@@ -70,14 +71,6 @@ def learner_to_arrays(learner: Learner, precision: str) -> Arrays:
     return arrays
 
 
-def _read_cells(arrays: Arrays, c: int) -> Cells | None:
-    """Return the cells of cluster c, if it has any."""
-    if f"{c}.centres" not in arrays:
-        return None
-    nprobe = int(arrays[f"{c}.nprobe"][0]) if f"{c}.nprobe" in arrays else NPROBE
-    return Cells(arrays[f"{c}.centres"], arrays[f"{c}.pointer"], nprobe)
-
-
 def learner_from_arrays(arrays: Arrays, precision: str) -> Learner:
     """Return the learner of these arrays."""
     clusters = [
@@ -88,7 +81,7 @@ def learner_from_arrays(arrays: Arrays, precision: str) -> Learner:
             zero_below=float(zero_below),
             features=arrays.get(f"{c}.features"),
             history=arrays[f"{c}.history"],
-            cells=_read_cells(arrays, c),
+            cells=_get_cells(arrays, c) if f"{c}.centres" in arrays else None,
         )
         for c, zero_below in enumerate(arrays["zero_below"])
     ]
@@ -105,6 +98,23 @@ def index_to_arrays(index: FeatureIndex) -> Arrays:
 def index_from_arrays(arrays: Arrays) -> FeatureIndex:
     """Return the index of these arrays."""
     return FeatureIndex(get_rows(arrays, "postings"))
+
+
+def vectors_to_arrays(vectors: VectorIndex) -> Arrays:
+    """Return the arrays of the training points' vectors."""
+    arrays: Arrays = {}
+    vectors.put(arrays, "vectors")
+    return arrays
+
+
+def vectors_from_arrays(arrays: Arrays, n: int, dim: int) -> VectorIndex:
+    """Return the vectors (n, dim) of these arrays."""
+    return VectorIndex.get(arrays, "vectors", n, dim)
+
+
+def vector_dim(settings: dict[str, Any]) -> int:
+    """Return how many of the features are numbers of a vector beside the words; 0 where there are no vectors."""
+    return read_count(settings, "n_vector_features") if "n_vector_features" in settings else 0
 
 
 def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Settings:
@@ -125,9 +135,16 @@ def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Setting
         require(added.dtype == np.uint8 and added.shape == (n,), "what was added is not told of every point")
     forgotten = settings.get("forgotten", 0)
     require(type(forgotten) is int and forgotten >= 0, "forgotten is not a number of points")
+    dim = vector_dim(settings)
+    require(dim < n_features, "vectors leave no room for words")
+    require((dim > 0) == ("vectors" in parts), "there are not the vectors that the settings tell of")
+    if dim:
+        VectorIndex.get(parts["vectors"], "vectors", n, dim)
+        for name in ("vector_weight", "vector_share"):
+            require(not isinstance(given.value(name), str), f"{name} was not settled in training")
     if "index" in parts:
-        dense = "postings" in parts["index"]
-        check_rows(parts["index"], "postings", *((n, n_features) if dense else (n_features, n)))
+        dense, words = "postings" in parts["index"], n_features - dim
+        check_rows(parts["index"], "postings", *((n, words) if dense else (words, n)))
     for number in range(n_learners):
         arrays = parts[learner_part(number)]
         levels = arrays["zero_below"]
@@ -140,32 +157,28 @@ def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Setting
             require(are_within(members, n), f"members of cluster {c} are not training points")
             require(arrays[f"{c}.history"].ndim == 1, f"cluster {c} has no history of SVP")
             precision = given.regression.precision
-            check_rows(arrays, f"{c}.weights", _known_features(arrays, c, n_features), width, precision)
+            known = _known_features(arrays, c, n_features, dim)
+            check_rows(arrays, f"{c}.weights", known, width, precision)
             check_rows(arrays, f"{c}.points", len(members), width, precision)
             if f"{c}.centres" in arrays:
-                _check_cells(arrays, c, len(members), width)
+                _get_cells(arrays, c)
     return given
 
 
-def _known_features(arrays: Arrays, c: int, n_features: int) -> int:
-    """Return how many features cluster c knows."""
+def _known_features(arrays: Arrays, c: int, n_features: int, dim: int) -> int:
+    """Return how many features cluster c knows; the last `dim` of all, numbers of vectors, it must know."""
     features = arrays.get(f"{c}.features")
     if features is None:
         return n_features
     require(features.dtype == np.int32 and features.ndim == 1, f"features of cluster {c} are not column numbers")
     rising = len(features) > 0 and bool((np.diff(features.astype(np.int64)) > 0).all())
     require(rising and are_within(features, n_features), f"features of cluster {c} do not rise within {n_features}")
+    whole = dim == 0 or (len(features) > dim and int(features[-dim]) == n_features - dim)
+    require(whole, f"features of cluster {c} are not those of whole vectors")
     return len(features)
 
 
-def _check_cells(arrays: Arrays, c: int, members: int, width: int) -> None:
-    """Refuse cells of cluster c that would lead beyond its points."""
-    centres, pointer = arrays[f"{c}.centres"], arrays[f"{c}.pointer"]
-    nprobe = arrays.get(f"{c}.nprobe", np.array([NPROBE]))
-    fit = nprobe.dtype == np.int64 and nprobe.shape == (1,) and nprobe[0] >= 1
-    require(fit, f"cluster {c} does not tell how many cells are looked into")
-    fit = centres.dtype == np.float32 and centres.ndim == 2 and centres.shape[1] == width and len(centres) > 0
-    require(fit and bool(np.isfinite(centres).all()), f"cells of cluster {c} have no centres of {width} numbers")
-    fit = pointer.dtype == np.int64 and pointer.shape == (len(centres) + 1,) and pointer[0] == 0
-    rising = fit and bool((np.diff(pointer) >= 0).all())
-    require(rising and pointer[-1] == members, f"cells of cluster {c} do not part its {members} points")
+def _get_cells(arrays: Arrays, c: int) -> Cells:
+    """Return the cells of cluster c; ValueError for cells that would lead beyond its points."""
+    width = width_of(arrays, f"{c}.weights")
+    return get_cells(arrays, f"{c}.", len(arrays[f"{c}.members"]), width, f"cluster {c}")

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.progress import Progress
 from neartag.core.threads import run_both
+from neartag.linalg.hybrid_rows import HybridRows, words_of
 from neartag.linalg.quantization import round_to
 from neartag.linalg.rows import Rows
 from neartag.rerank import training as rerank
@@ -23,6 +24,7 @@ from neartag.rerank.candidates import best_candidates
 from neartag.rerank.preparation import Preparation, RerankOptions, prepare_rankers
 from neartag.search.cells import NPROBE, NPROBE_TO_DECIDE
 from neartag.search.inverted_index import PRUNE_LOOSELY, FeatureIndex
+from neartag.search.vector_index import VectorIndex
 from neartag.x1.ensemble import learner_seeds, make_partitions, members_of, train_clusters
 from neartag.x1.kmeans import Partition
 from neartag.x1.learner import Learner
@@ -42,6 +44,7 @@ from neartag.x1.selection import (
     retrieve_held_out,
 )
 from neartag.x1.settings import RerankSettings, X1Settings
+from neartag.x1.vector_weight import choose_vector_weight
 
 NO_POINTS = np.empty(0, np.int64)
 # Up to so many points the learners are trained again on all of them: where a choice was made on held-out points, and
@@ -64,6 +67,7 @@ class TrainingRun:
     partitions: list[Partition]  # line 1 of Algorithm 1, for each learner
     machine: Machine
     progress: Progress
+    vectors: VectorIndex | None = None  # of the vectors beside the words, where there are such
 
 
 def fit_model(
@@ -77,9 +81,16 @@ def fit_model(
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
     check_room_to_rerank(rows, Y, settings, machine)
-    partitions = make_partitions(rows, settings.clusters, learner_seeds(settings), machine.jobs)
     held_out = hold_out(rows.shape[0], settings, return_held_out)
-    run = TrainingRun(rows, Y, held_out, partitions, machine, progress)
+    vectors = None
+    if isinstance(rows, HybridRows):
+        vectors = VectorIndex.from_vectors(rows.vectors, machine.jobs)
+        if settings.vector_weight == "auto":
+            weight = choose_vector_weight(rows, Y, vectors, held_out, machine.jobs)
+            settings = settings.replace(vector_weight=weight)
+        rows = rows.weigh(settings.vector_weight)
+    partitions = make_partitions(rows, settings.clusters, learner_seeds(settings), machine.jobs)
+    run = TrainingRun(rows, Y, held_out, partitions, machine, progress, vectors)
     refit = is_refitted(run, settings)
 
     def fit_votes() -> tuple[X1Settings, X1Model]:
@@ -133,7 +144,7 @@ def fit_learners(run: TrainingRun, settings: X1Settings, held_out: np.ndarray, t
 
 def has_choice(settings: X1Settings) -> bool:
     """Say whether a setting is left to be chosen on held-out points."""
-    return bool(auto_settings(settings)) or settings.svp.neighbours == "auto"
+    return bool(auto_settings(settings)) or "auto" in (settings.svp.neighbours, settings.vector_weight)
 
 
 def select_graph(run: TrainingRun, settings: X1Settings) -> tuple[X1Settings, X1Model]:
@@ -156,9 +167,9 @@ def select_graph(run: TrainingRun, settings: X1Settings) -> tuple[X1Settings, X1
 def select_vote(run: TrainingRun, settings: X1Settings, learners: list[Learner]) -> X1Model:
     """Step 2: return a model of these learners that votes as is best for the held-out points, where that is open."""
     first = first_choices(settings).replace(n_learners=len(learners))
-    index = FeatureIndex.from_rows(run.rows) if float(first.vote.feature_share) > 0 else None
+    index = FeatureIndex.from_rows(words_of(run.rows)) if float(first.vote.feature_share) > 0 else None
     approximate = settings.rerank.enabled
-    model = X1Model(first, int(run.rows.shape[1]), run.Y, learners, index, approximate=approximate)
+    model = X1Model(first, int(run.rows.shape[1]), run.Y, learners, index, run.vectors, approximate=approximate)
     names = auto_settings(settings)
     if not names or not len(run.held_out):
         return model
@@ -197,7 +208,8 @@ def add_reranker(
     if settings.vote.feature_search == "auto" and _is_slow(model, rows[held]):
         nearby = model.with_settings({"feature_search": "near"})
         nearby_voters = retrieve_held_out(nearby, rows, held, jobs).feature_voters
-    votes = rerank.HeldOutVotes(held, retrieved.embedding_voters, retrieved.feature_voters, nearby_voters)
+    by_words = retrieved.feature_voters, nearby_voters
+    votes = rerank.HeldOutVotes(held, retrieved.embedding_voters, *by_words, retrieved.vector_voters)
     with run.progress:
         run.progress.start(rerank.N_REPORTED_STEPS, "refining")
         options = _rerank_options(settings.rerank, settings.random_state)
@@ -272,4 +284,5 @@ def _rerank_options(settings: RerankSettings, seed: int | None) -> RerankOptions
 
 def _is_slow(model: X1Model, rows: Rows) -> bool:
     """Say whether a search among all points for neighbours by features takes long."""
+    rows = words_of(rows)
     return model.index is not None and model.index.work(rows, model.n_neighbours, PRUNE_LOOSELY) > MAX_ENTRIES_TO_ANSWER

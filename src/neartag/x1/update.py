@@ -15,6 +15,8 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
+from neartag.linalg.coded_rows import round_vectors
+from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.rows import Rows, dense
 from neartag.rerank.merged_labels import merge_in_reranker
 from neartag.rerank.new_labels import rank_new_labels
@@ -32,14 +34,17 @@ _COUNT_AGAIN = np.empty(0, np.int64)  # in place of frequencies that are out of 
 
 def add(model: X1Model, rows: Rows, Y: csr_matrix, threads: int = 1) -> X1Model:
     """Return the model with more points: unit rows (m, d) and their labels (m, L or more, where there are new ones)."""
+    rows = round_vectors(model.weigh_vectors(rows))
     n, m = model.n_points, rows.shape[0]
     members = np.arange(n, n + m)
     distance = model.settings.vote.distance
     learners = [learner.add_points(rows, members, distance, threads) for learner in model.learners]
     stacked = csr_matrix(sparse.vstack([csr.widen(model.Y, Y.shape[1]), Y.astype(np.float32)], format="csr"))
-    index = None if model.index is None else model.index.append(rows)
+    index = None if model.index is None else model.index.append(words_of(rows))
+    vectors = None if model.vectors is None else model.vectors.append(rows.vectors, threads)
     added = np.concatenate([model.added, np.ones(m, bool)])
-    more = replace(model, Y=stacked, learners=learners, index=index, frequency=_COUNT_AGAIN, added=added)
+    grown = {"Y": stacked, "learners": learners, "index": index, "vectors": vectors, "added": added}
+    more = replace(model, **grown, frequency=_COUNT_AGAIN)
     return _rank_new_labels(more, Y.indices, threads)
 
 
@@ -56,6 +61,7 @@ def forget(model: X1Model, gone: np.ndarray) -> X1Model:
         Y=model.Y[kept],
         learners=learners,
         index=None if model.index is None else model.index.keep(kept),
+        vectors=None if model.vectors is None else model.vectors.keep(kept),
         frequency=_COUNT_AGAIN,
         added=model.added[kept],
         forgotten=model.forgotten + int((gone & ~model.added).sum()),
@@ -81,7 +87,7 @@ def merge_labels(model: X1Model, gone: int, into: int) -> X1Model:
         rerank, having = model.settings.rerank, np.zeros(model.n_points, bool)
         having[csr.row_numbers(Y)[Y.indices == target[into]]] = True
         learned = having, model.index, float(rerank.cost), rerank.min_weight
-        reranker = merge_in_reranker(reranker, gone, into, *learned)
+        reranker = merge_in_reranker(reranker, gone, into, *learned, beside=model.beside)
     # Where neither label was trained, the merged one may have points enough for a ranker of its own now.
     return _rank_new_labels(replace(model, Y=Y, frequency=frequency, reranker=reranker), target[[into]])
 
@@ -150,7 +156,7 @@ def _rank_new_labels(model: X1Model, changed: np.ndarray, threads: int = 1) -> X
         return model
     rerank = model.settings.rerank
     learned = model.Y, model.frequency, model.index, float(rerank.cost), rerank.min_weight
-    return replace(model, reranker=rank_new_labels(model.reranker, changed, *learned, threads))
+    return replace(model, reranker=rank_new_labels(model.reranker, changed, *learned, threads, model.beside))
 
 
 def _keep_members(cluster: Cluster, kept: np.ndarray, number: np.ndarray) -> Cluster:

@@ -49,9 +49,8 @@ def label_shares(labels: CSRArrays, voters: Voters, asked: np.ndarray, n_labels:
     return np.minimum(out, 1.0, out=out)
 
 
-def combine_votes(embedding_voters: Voters, feature_voters: Voters, feature_share: float) -> Voters:
-    """Return all voters with their shares of the whole vote, of which those by features have one in all."""
-    if feature_share == 0:
-        return embedding_voters
-    ids = np.hstack([embedding_voters[0], feature_voters[0]])
-    return ids, np.hstack([(1 - feature_share) * embedding_voters[1], feature_share * feature_voters[1]])
+def combine_votes(voters: Voters, others: Voters | None, share: float) -> Voters:
+    """Return all voters with their shares of the whole vote, of which the others, of another kind, have one in all."""
+    if share == 0 or others is None:
+        return voters
+    return np.hstack([voters[0], others[0]]), np.hstack([(1 - share) * voters[1], share * others[1]])

@@ -1,0 +1,64 @@
+"""How much dense vectors weigh against the words beside them, told by points held out.
+
+A point is x = (words, weight · vector) to the embedding and to the rankers. To train these for each weight would cost a
+training each. What a weight is worth shows in a plain vote of the nearest points by x: where vectors tell labels better
+than words do, it is best with a large weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from neartag.linalg.hybrid_rows import HybridRows
+from neartag.linalg.rows import csr_arrays
+from neartag.search.inverted_index import PRUNE_LOOSELY, FeatureIndex, merge_ids
+from neartag.search.vector_index import VectorIndex
+from neartag.search.weights import FEATURE_SHARPNESS, voter_weights
+from neartag.x1.selection import KS, first_of_others, mean_precision
+from neartag.x1.vote import vote
+
+# What is tried, in the order in which equals are preferred.
+WEIGHTS = (1.0, 0.5, 2.0, 0.25)
+# Neighbours that vote, of as many by words and by vectors; and points held out that are asked at most.
+NEIGHBOURS, MAX_ASKED = 40, 1000
+
+
+def choose_vector_weight(
+    rows: HybridRows, Y: csr_matrix, vectors: VectorIndex, held: np.ndarray, threads: int
+) -> float:
+    """Return the weight whose nearest points vote best, of unit rows with labels Y (n, L), on held-out ones.
+
+    `vectors` is the index of the rows' vectors. The first weight, where nothing can be told.
+    """
+    if not len(held):
+        return WEIGHTS[0]
+    asked, n = held[:: -(-len(held) // MAX_ASKED)], rows.shape[0]
+    count = min(NEIGHBOURS, n)
+    own = rows[asked]
+    index = FeatureIndex.from_rows(rows.words)
+    by_words = index.find(own.words, min(2 * count, n), threads, PRUNE_LOOSELY)
+    by_vectors = vectors.find(own.vectors, min(2 * count, n), threads)
+    lists = [first_of_others(each, held, count, n)[0] for each in (by_words, by_vectors)]
+    pool = np.ascontiguousarray(merge_ids(lists))  # (m, 2 · count), −1: nobody
+    words, dense = _word_cosines(own.words, rows.words, pool), vectors.rows.products(own.vectors, pool, threads)
+    frequency, labels = np.bincount(Y.indices, minlength=Y.shape[1]), csr_arrays(Y)
+    most, truth = min(KS[-1], Y.shape[1]), Y[asked]
+    scores = []
+    for weight in WEIGHTS:
+        both = (words + np.float32(weight**2) * dense) / np.float32(1 + weight**2)
+        both[pool < 0] = -np.inf
+        order = np.argsort(-both, axis=1, kind="stable")[:, :count]
+        near = np.take_along_axis(pool, order, axis=1), np.take_along_axis(both, order, axis=1)
+        voters = near[0], voter_weights(np.ascontiguousarray(near[1]), "similarity", FEATURE_SHARPNESS)
+        best = np.full((len(asked), KS[-1]), -1, np.int32)
+        best[:, :most], _ = vote(labels, voters, frequency, most, threads)
+        scores.append(mean_precision(best, truth))
+    return WEIGHTS[int(np.argmax(scores))]
+
+
+def _word_cosines(queries: csr_matrix, rows: csr_matrix, pool: np.ndarray) -> np.ndarray:
+    """Return the product of each query (m, d) with each of its pool of rows (m, many), float32."""
+    m, many = pool.shape
+    pairs = rows[np.maximum(pool, 0).ravel()].multiply(queries[np.repeat(np.arange(m), many)])
+    return np.asarray(pairs.sum(axis=1), np.float32).reshape(m, many)
