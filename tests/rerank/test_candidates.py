@@ -474,9 +474,9 @@ def test_a_point_is_no_neighbour_of_its_own(dense, monkeypatch):
     X, Y = normalise(as_rows(data.X)), data.Y
     asked = []
 
-    def spy(rows, labels, near, alike, means, size, threads, own):
+    def spy(rows, labels, near, alike, means, size, threads, own, *beside):
         asked.append((near, alike, own))
-        return module.generate(rows, labels, near, alike, means, size, threads, own)
+        return module.generate(rows, labels, near, alike, means, size, threads, own, *beside)
 
     monkeypatch.setattr(negatives_module, "generate", spy)
     rows, means = X.toarray() if dense else X, centroids_of(X, Y)

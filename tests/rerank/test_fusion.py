@@ -322,13 +322,13 @@ def test_a_few_thousand_suffice():
     assert -(np.log(np.where(truth, told, 1 - told))).mean() < 1.05 * entropy
 
 
-@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize(("earlier", "sources"), [(False, 3), (True, 3), (False, 5)])
 @pytest.mark.parametrize("later", [False, True])
-def test_probabilities_of_candidates_are_those_of_their_written_parts(later, earlier):
+def test_probabilities_of_candidates_are_those_of_their_written_parts(later, earlier, sources):
     random = np.random.default_rng(5)
     labels = random.integers(-1, 6, (30, 8)).astype(np.int32)
-    told = random.random((30, 8, 3)).astype(np.float32) * (random.random((30, 8, 3)) < 0.7)
-    told[:, :, 2] -= 0.1  # a mean may speak against a label
+    told = random.random((30, 8, sources)).astype(np.float32) * (random.random((30, 8, sources)) < 0.7)
+    told[:, :, 2::2] -= 0.1  # a mean may speak against a label
     margins, frequency = random.standard_normal((30, 8)).astype(np.float32), random.integers(1, 50, 6)
     found = Candidates(labels, told.astype(np.float32))
     ranked, without = np.ones(5 if later else 6, bool), np.zeros(6, bool)
@@ -337,11 +337,13 @@ def test_probabilities_of_candidates_are_those_of_their_written_parts(later, ear
         without[4] = True
         described[labels[labels >= 0] == 4, 3] = -0.5
         described[labels[labels >= 0] == 5, 4] = -0.25  # it came when the rankers were there
+        if sources == 5:
+            described[labels[labels >= 0] == 4, 6] = -0.75
     if earlier:  # a fusion of a version that did not ask how far a margin is behind
         described = np.delete(described, 4, axis=1)
     fusion = Fusion.fit(described, random.random(len(described)) < 0.3)
     out = np.empty((30, 8))
-    evidence = *frozen(found.labels, found.evidence, margins, frequency, ranked, without), (-0.5, -0.25)
+    evidence = *frozen(found.labels, found.evidence, margins, frequency, ranked, without), (-0.5, -0.25, -0.75)
     fusion_kernels.probabilities(*evidence, frozen(*fusion.tables), out, 0, 30)
     assert (out[labels < 0] == -1).all()
     np.testing.assert_allclose(out[labels >= 0], 1 / (1 + np.exp(-fusion.log_odds(described))), atol=1e-5)

@@ -162,6 +162,7 @@ def test_what_prediction_uses_may_be_set_after_training(name):
         "vote_sharpness": 1.0,
         "feature_share": 0.9,
         "feature_search": "near",
+        "vector_share": 0.5,
         "threshold": 0.2,
     }[name]
     later = small_model().fit(data.X, data.Y).set_params(**{name: other})

@@ -55,6 +55,7 @@ LINES = {
 NO_PART = {
     *("l2", "rho", "admm_max_iter", "admm_tol"),
     *("vote_sharpness", "feature_search", "refine_candidates", "refine_cost", "refine_min_weight"),
+    *("vector_share", "vector_weight"),
     *("threshold", "random_state", *MACHINE),
 }
 

@@ -125,6 +125,8 @@ def test_what_is_given_is_kept_and_nothing_else_left_open(n, dense, refine):
         "feature_search": "near",
         "refine_candidates": 17,
         "refine_cost": 2.0,
+        "vector_share": 0.2,
+        "vector_weight": 0.5,
     }
     assert set(given) == {each.name for each in PARAMETERS if "auto" in each.choices}
     found = resolved(n, dense=dense, refine=refine, **given)

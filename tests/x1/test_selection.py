@@ -49,10 +49,11 @@ def test_every_point_votes_in_the_end(refit):
 
 
 def test_with_a_fixed_vote_nobody_is_held_out():
-    fixed = X1Settings.from_parameters({"refine": False, "feature_share": 0.3, "vote_neighbours": 15})
+    given = {"feature_share": 0.3, "vote_neighbours": 15, "vector_share": 0.0, "vector_weight": 1.0}
+    fixed = X1Settings.from_parameters({"refine": False, **given})
     assert not len(hold_out(1200, fixed, return_held_out=False))
     assert len(hold_out(1200, fixed, return_held_out=True))
-    for name in CHOICES:
+    for name in (*CHOICES, "vector_share", "vector_weight"):
         assert len(hold_out(1200, fixed.replace(**{name: "auto"}), return_held_out=False))
     data = problem()
     model = X1Classifier(**SETTINGS, feature_share=0.3, vote_neighbours=15).fit(data.X, data.Y).model_

@@ -49,7 +49,7 @@ class CodedRows:
         """Numbers of a row, e."""
         return int(self.codes.shape[1])
 
-    def decode(self, rows: object = slice(None)) -> np.ndarray:
+    def decode(self, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
         """Return some of the rows, or all, as float32 (m, e)."""
         return self.codes[rows].astype(np.float32) * self.scales[rows][:, None]
 

@@ -144,8 +144,8 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
     made of unit length.
     """
     if isinstance(rows, HybridRows):
-        parts = (normalise(part, in_place=in_place, widened=widened) for part in (rows.words, rows.vectors))
-        return HybridRows(*parts, rows.vector_weight)
+        words, vectors = (normalise(part, in_place=in_place, widened=widened) for part in (rows.words, rows.vectors))
+        return replace(rows, words=words, vectors=vectors)
     ends, lengths = _row_ends(rows), row_lengths(rows, widened=widened)
     # Each row by itself: what becomes of it must not depend on those beside it.
     lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT_TOLERANCE)] = 1

@@ -50,8 +50,9 @@ class NeighbourSearch:
     ) -> NeighbourSearch:
         """Return the search of unit rows, and which of them are searched."""
         if isinstance(X, HybridRows):
-            limits = {"min_searched": min_searched, "max_entries_read": max_entries_read}
-            by_words = cls.from_rows(X.words, seed, threads, **limits)
+            by_words = cls.from_rows(
+                X.words, seed, threads, min_searched=min_searched, max_entries_read=max_entries_read
+            )
             return replace(by_words, X=X, vectors=VectorIndex.from_vectors(X.vectors, threads))
         many = n = X.shape[0]
         if n > min_searched:

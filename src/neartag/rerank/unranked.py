@@ -18,7 +18,7 @@ def score_unranked(
     right in training. That is too little for a new label of one point: a label of many points with as small a vote is
     mostly wrong. So a label is given at least the probability that belongs to its place among the votes.
     """
-    votes = np.log(candidates.evidence[unranked][:, _vote_kinds(candidates)] + NO_VOTE)
+    votes = np.ascontiguousarray(np.log(candidates.evidence[unranked][:, _vote_kinds(candidates)] + NO_VOTE))
     by_votes = 1 / (1 + np.exp(-vote_fusion.log_odds(votes, threads)))
     return np.maximum(by_votes, _probability_at_place(candidates, scores, unranked))
 

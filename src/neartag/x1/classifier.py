@@ -100,12 +100,12 @@ class X1Classifier(LabelClassifier):
         vote_sharpness: float = 20.0,
         feature_share: float | str = "auto",
         feature_search: str = "auto",
-        vector_weight: float | str = "auto",
         vector_share: float | str = "auto",
         refine: bool = True,
         refine_candidates: int | str = "auto",
         refine_cost: float | str = "auto",
         refine_min_weight: float = 0.05,
+        vector_weight: float | str = "auto",
         threshold: float = 0.5,
         random_state: int | None = 0,
         n_jobs: int | None = -1,
@@ -140,12 +140,12 @@ class X1Classifier(LabelClassifier):
         self.vote_sharpness = vote_sharpness
         self.feature_share = feature_share
         self.feature_search = feature_search
-        self.vector_weight = vector_weight
         self.vector_share = vector_share
         self.refine = refine
         self.refine_candidates = refine_candidates
         self.refine_cost = refine_cost
         self.refine_min_weight = refine_min_weight
+        self.vector_weight = vector_weight
         self.threshold = threshold
         self.random_state = random_state
         self.n_jobs = n_jobs

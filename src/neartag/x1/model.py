@@ -181,7 +181,7 @@ class X1Model:
     def weigh_vectors(self, rows: Rows) -> Rows:
         """Return hybrid rows with the weight that their vectors have here; other rows as they are."""
         self._check_vectors(rows)
-        return rows.weigh(self.settings.vector_weight) if isinstance(rows, HybridRows) else rows
+        return rows.weigh(float(self.settings.vector_weight)) if isinstance(rows, HybridRows) else rows
 
     def rank(self, retrieved: Retrieved, k: int, *, fallback: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return the k best labels of each row, best first, and their scores in [0, 1], both (m, k).

@@ -165,15 +165,6 @@ PARAMETERS = (
         choices=FEATURE_SEARCHES,
     ),
     Parameter(
-        "vector_weight",
-        float,
-        "auto",
-        "weight of dense vectors against the words, where rows have both (HybridRows); auto: chosen on held-out points",
-        0,
-        MAX_PENALTY,
-        choices=("auto",),
-    ),
-    Parameter(
         "vector_share",
         float,
         "auto",
@@ -212,6 +203,15 @@ PARAMETERS = (
     ),
     Parameter(
         "refine_min_weight", float, 0.05, "weights of the rankers below this are dropped", 0, aliases=("refine_least",)
+    ),
+    Parameter(
+        "vector_weight",
+        float,
+        "auto",
+        "weight of dense vectors against the words, where rows have both (HybridRows); auto: chosen on held-out points",
+        0,
+        MAX_PENALTY,
+        choices=("auto",),
     ),
     THRESHOLD,
     RANDOM_STATE,

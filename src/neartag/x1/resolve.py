@@ -77,7 +77,7 @@ def resolve(settings: X1Settings, data: DataFacts) -> X1Settings:
         svp=_resolve_svp(settings.svp, data, clusters, reranked),
         regression=_resolve_regression(settings.regression, data, clusters),
         vote=_resolve_vote(settings.vote, data, reranked),
-        vector_weight=settings.vector_weight if data.vectors else 1.0,
+        vector_weight=settings.vector_weight if data.vectors else _settle(settings.vector_weight, 1.0),
     )
 
 
@@ -132,7 +132,7 @@ def _resolve_regression(regression: RegressionSettings, data: DataFacts, cluster
 
 def _resolve_vote(vote: VoteSettings, data: DataFacts, reranked: bool) -> VoteSettings:
     if not data.vectors:
-        vote = replace(vote, vector_share=0.0)
+        vote = replace(vote, vector_share=_settle(vote.vector_share, 0.0))
     if not reranked:
         return replace(vote, search=_settle(vote.search, "exact"), feature_search=_settle(vote.feature_search, "all"))
     return replace(
@@ -140,7 +140,7 @@ def _resolve_vote(vote: VoteSettings, data: DataFacts, reranked: bool) -> VoteSe
         neighbours=_settle(vote.neighbours, NEIGHBOURS_RERANKED),
         search=_settle(vote.search, "cells"),
         feature_share=_settle(vote.feature_share, 0.0 if data.dense else FEATURE_SHARE_RERANKED),
-        vector_share=_settle(vote.vector_share, VECTOR_SHARE_RERANKED if data.vectors else 0.0),
+        vector_share=_settle(vote.vector_share, VECTOR_SHARE_RERANKED),
     )
 
 

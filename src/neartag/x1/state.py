@@ -122,8 +122,9 @@ def check_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> X1Setting
 
     Raises ValueError unless every array has its type and shape, and every number stays inside what it points into.
     """
-    # Models that do not name it were written before there were rankers.
-    given = X1Settings.from_parameters({"refine": False, **settings["parameters"]})
+    # Models that do not name it were written before there were rankers; the others are of no use without vectors.
+    unnamed = {"refine": False, "vector_weight": 1.0, "vector_share": 0.0}
+    given = X1Settings.from_parameters({**unnamed, **settings["parameters"]})
     for name in ("vote_neighbours", "feature_share"):
         require(not isinstance(given.value(name), str), f"{name} was not settled in training")
     n_features, n_labels, n_learners = (read_count(settings, name) for name in ("n_features", "n_labels", "n_learners"))

@@ -88,7 +88,7 @@ def fit_model(
         if settings.vector_weight == "auto":
             weight = choose_vector_weight(rows, Y, vectors, held_out, machine.jobs)
             settings = settings.replace(vector_weight=weight)
-        rows = rows.weigh(settings.vector_weight)
+        rows = rows.weigh(float(settings.vector_weight))
     partitions = make_partitions(rows, settings.clusters, learner_seeds(settings), machine.jobs)
     run = TrainingRun(rows, Y, held_out, partitions, machine, progress, vectors)
     refit = is_refitted(run, settings)
