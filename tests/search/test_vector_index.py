@@ -1,4 +1,4 @@
-"""The index of vectors: exact where there are few, in cells where there are many, the same after points came and went."""
+"""The index of vectors: exact where there are few, in cells where there are many, kept right as points come and go."""
 
 from __future__ import annotations
 
