@@ -153,7 +153,7 @@ def test_damaged_vectors_are_refused(refined, change):
 
 
 def test_rows_of_another_kind_are_refused(refined):
-    with pytest.raises(ParameterError, match="0 numbers of a vector .*, but X1Classifier is expecting 16"):
+    with pytest.raises(ParameterError, match=r"0 numbers of a vector .*, but X1Classifier is expecting 16"):
         refined.predict_topk(csr_matrix(X_NEW.toarray()))
     with pytest.raises(ParameterError, match="features"):
         refined.predict_topk(X_NEW.words)

@@ -102,7 +102,7 @@ def prepare_rankers(X: Rows, Y: csr_matrix, held_out: np.ndarray, options: Reran
         return Preparation(others, neighbours, size, tried, (options.cost,), ())
     tried[np.unique(others.Y.indices)[::LABELS_PER_TRIED]] = True
     some = others.for_labels(tried)
-    costs = COSTS
+    costs: tuple[float, ...] = COSTS
     if isinstance(X, HybridRows):  # whose rows are longer than 1, which is as if errors cost more
         costs = tuple(cost / (1 + X.vector_weight**2) for cost in COSTS_WITH_VECTORS)
     rankers = tuple(some.fit_rankers(cost, options.min_weight, threads) for cost in costs)
