@@ -39,6 +39,16 @@ def test_cells_find_nearly_all_and_all_when_all_are_looked_into():
     assert np.array_equal(np.sort(whole), np.sort(exact))
 
 
+@pytest.mark.parametrize("min_points", [100, 1000])
+def test_one_query_is_answered_as_among_others(min_points):
+    index, queries = VectorIndex.from_vectors(made(600), 1, min_points=min_points), made(10, seed=1)
+    among = index.find(queries, 7)
+    for i in range(10):
+        ids, cosines = index.find(queries[i : i + 1], 7)
+        assert np.array_equal(ids[0], among[0][i])
+        np.testing.assert_allclose(cosines[0], among[1][i], atol=1e-6)
+
+
 def test_the_number_of_threads_changes_nothing():
     index, queries = with_cells(made(600)), made(3000, seed=1)
     one, three = (index.find(queries, 10, threads) for threads in (1, 3))

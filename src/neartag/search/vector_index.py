@@ -14,7 +14,7 @@ from neartag.linalg.packing import are_within, get_coded, put_coded, require
 from neartag.linalg.rows import Rows
 from neartag.search import topk_kernels
 from neartag.search.cells import MIN_POINTS_FOR_CELLS, QUERIES_AT_ONCE, Cells, build_cells, get_cells
-from neartag.search.exact import QUERY_TILE, Neighbours, nearest
+from neartag.search.exact import QUERY_TILE, Neighbours, nearest, nearest_to_one
 
 # Cells that a query looks into: twice as many changed no figure on held-out fifths of cooking and yso.
 NPROBE = 8
@@ -43,14 +43,30 @@ class VectorIndex:
         −1 and −inf where there are fewer; a row that is zeros is never found, nor is any for such a query.
         """
         queries = np.ascontiguousarray(queries, np.float32)
-        with single_threaded_blas():
-            ids, cosines = self._find_in_cells(queries, count, threads)
-            few = np.flatnonzero(ids[:, -1] < 0)
-            if len(few):
-                ids[few], cosines[few] = self._find_exactly(queries[few], count, threads)
+        if len(queries) == 1:
+            ids, cosines = self._find_for_one(queries, count)
+        else:
+            with single_threaded_blas():
+                ids, cosines = self._find_in_cells(queries, count, threads)
+                few = np.flatnonzero(ids[:, -1] < 0)
+                if len(few):
+                    ids[few], cosines[few] = self._find_exactly(queries[few], count, threads)
         none = cosines == 0
         ids[none], cosines[none] = -1, -np.inf
         return ids, cosines
+
+    def _find_for_one(self, query: np.ndarray, count: int) -> Neighbours:
+        """Return the same for one query (1, e): for it alone, rows need not be made float32, nor BLAS be asked."""
+        numbers = np.arange(len(self.rows), dtype=np.int32)
+        if self.cells is not None and self.order is not None:
+            nprobe, pointer = min(self.cells.nprobe, len(self.cells.centroids)), self.cells.pointer
+            cells = nearest_to_one(query[0], self.cells.centroids, nprobe, offset=self.cells.centroid_offset)[0][0]
+            near = np.concatenate([self.order[pointer[cell] : pointer[cell + 1]] for cell in np.sort(cells)])
+            numbers = near if len(near) >= count else numbers
+        products = self.rows.products(query, numbers[None], 1)
+        ids, cosines = _empty_lists(1, count)
+        topk_kernels.row_top(products, 0, ids, cosines, 0, 1)
+        return np.where(ids >= 0, numbers[ids], -1).astype(np.int32), cosines
 
     def _find_exactly(self, queries: np.ndarray, count: int, threads: int) -> Neighbours:
         ids, cosines = _empty_lists(len(queries), count)
