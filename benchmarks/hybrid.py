@@ -2,10 +2,10 @@
 
     python benchmarks/hybrid.py yso-finna-en-100k TRAIN.npy TEST.npy [--texts]
 
-TRAIN.npy and TEST.npy have a vector for each document of the data set's parts, in their order, from any sentence encoder.
-Words are the data set's own features; with --texts neartag makes them from the texts. Nothing else is set. The
-intervals, 95% by a paired bootstrap over test points, are those of both against each part alone. Seconds are of CPU, on
-one thread, without encoding.
+TRAIN.npy and TEST.npy have a vector for each document of the parts of the data set, in their order, from any sentence
+encoder. Words are the own features of the data set; with --texts neartag makes them from texts. Nothing else is set.
+The intervals, 95% by a paired bootstrap over test points, are those of both against each part alone. Seconds are of
+CPU, on one thread, without encoding.
 """
 
 from __future__ import annotations
