@@ -17,6 +17,7 @@ from neartag.core.errors import DataError, ModelError
 from neartag.data import debian
 from neartag.data.documents import Document
 from neartag.storage import additions, manifest
+from neartag.storage.manifest import compute_digest
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
@@ -161,6 +162,7 @@ def test_a_manifest_that_miscounts_what_was_added_is_refused(folder):
     path = folder / "model.json"
     document_of = json.loads(path.read_text())
     document_of["added"][0]["points"] = 1
+    document_of["digest"] = compute_digest(document_of)
     path.write_text(json.dumps(document_of))
     with pytest.raises(ModelError, match="damaged"):
         LiveTagger(folder)

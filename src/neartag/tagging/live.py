@@ -161,6 +161,11 @@ class LiveTagger:
         assert self._manifest is not None
         return self._manifest
 
+    @property
+    def signature(self) -> Signature | None:
+        """The signature of the folder as of the tagger that is here."""
+        return self._signature
+
     def _write(self, changed: TextTagger) -> None:
         store.save_bundle(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
         # Read it again: then it is mapped and rounded as for everybody else, and takes no memory of our own.
@@ -197,9 +202,14 @@ class LiveTagger:
 
     def _read_signature(self) -> Signature:
         try:
-            status = os.stat(self.folder / MANIFEST)
+            return read_signature(self.folder)
         except OSError as error:
             if self._signature is None:  # it was never read
                 raise ModelError(f"{self.folder} is not a model folder, {error}: check the path") from error
             raise ModelError(f"{self.folder} cannot be read any more, {error}: put the model back") from error
-        return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def read_signature(folder: Path) -> Signature:
+    """Return the signature of a folder as it is now; OSError where it has no manifest."""
+    status = os.stat(folder / MANIFEST)
+    return status.st_mtime_ns, status.st_ino, status.st_size
