@@ -19,6 +19,7 @@ from uvicorn.supervisors import Multiprocess
 from neartag.core.errors import ParameterError
 from neartag.serve.app import create_app
 from neartag.serve.followed_model import FollowedModel
+from neartag.serve.guarded_protocol import GuardedProtocol, allow_many_files
 from neartag.serve.metrics import Metrics
 from neartag.serve.settings import SETTINGS_VARIABLE, Settings
 
@@ -73,6 +74,7 @@ class SharedPort(socket.socket):
 
 def run(application: Any, settings: Settings, listening: socket.socket, workers: int) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are answered first."""
+    allow_many_files()
     config = uvicorn.Config(
         application,
         factory=isinstance(application, str),
@@ -82,6 +84,7 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
         log_level="warning",
         server_header=False,
         proxy_headers=False,
+        http=GuardedProtocol,
         ws="none",
         lifespan="on",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
