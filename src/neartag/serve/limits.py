@@ -123,12 +123,10 @@ class LimitsMiddleware:
 
 def _check_headers(headers: Iterable[tuple[bytes, bytes]]) -> None:
     """Refuse what two programs could read in two ways, and what nobody here reads."""
-    seen = [
-        name for name, value in headers if name == b"host" or (name == b"content-encoding" and value != b"identity")
-    ]
-    if seen.count(b"host") > 1:
+    seen = [(name, value) for name, value in headers if name in (b"host", b"content-encoding")]
+    if sum(name == b"host" for name, _ in seen) > 1:
         raise Refusal(400, "the request has several Host headers: send one")
-    if b"content-encoding" in seen:
+    if any(name == b"content-encoding" and value.lower() != b"identity" for name, value in seen):
         raise Refusal(415, "the body is compressed: send it as it is, without the header Content-Encoding")
 
 
