@@ -22,6 +22,7 @@ from neartag.serve.followed_model import FollowedModel
 from neartag.serve.guarded_protocol import GuardedProtocol, allow_many_files
 from neartag.serve.metrics import Metrics
 from neartag.serve.settings import SETTINGS_VARIABLE, Settings
+from neartag.serve.supervisor import Supervisor
 
 APPLICATION = "neartag.serve.app:from_environment"
 BACKLOG = 2048  # connections that may wait to be accepted
@@ -89,22 +90,15 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
         lifespan="on",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(settings.max_seconds) + GRACE_SECONDS,
-        **_healthcheck_timeout(),
     )
     with suppress(KeyboardInterrupt), listening:
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
         elif "target" in inspect.signature(Multiprocess).parameters:  # as long as uvicorn asked for it
-            older: Any = Multiprocess
+            older: Any = Supervisor
             older(config, target=uvicorn.Server(config).run, sockets=[listening]).run()
         else:
-            Multiprocess(config, sockets=[listening]).run()
-
-
-def _healthcheck_timeout() -> dict[str, Any]:
-    """Return how many seconds a worker may be too busy to answer its parent, where uvicorn lets us set that."""
-    name = "timeout_worker_healthcheck"
-    return {name: 30} if name in inspect.signature(uvicorn.Config.__init__).parameters else {}
+            Supervisor(config, sockets=[listening]).run()
 
 
 def _bind(made: socket.socket, address: Any) -> Any:
