@@ -58,12 +58,19 @@ def test_weight_and_share_are_told(model):
     assert (given["vector_weight"], given["vector_share"]) == (0.7, 0.2)
 
 
+def words_of_topic(words):
+    """Return the words with the one that tells the label as faint as the others."""
+    flat = words.copy()
+    flat.data[:] = 1 / np.sqrt(6)
+    return flat
+
+
 def test_the_weight_follows_the_part_that_tells_more():
     random, held = np.random.default_rng(0), np.arange(0, 320, 4)
-    noise = random.standard_normal((320, 16)).astype(np.float32)
-    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-    useless = HybridRows(X.words, noise)
-    assert choose_vector_weight(useless, Y, VectorIndex.from_vectors(noise, 1), held, 1) < 1
+    by_words = csr_matrix(Y.toarray() * (np.arange(24) < 12))  # the labels that words tell
+    shuffled = X.vectors[random.permutation(320)]
+    misleading = HybridRows(words_of_topic(X.words), shuffled)
+    assert choose_vector_weight(misleading, by_words, VectorIndex.from_vectors(shuffled, 1), held, 1) < 1
     words = csr_matrix(np.eye(320, dtype=np.float32)[:, random.permutation(320) % 200])
     dumb = HybridRows(words, X.vectors)
     assert choose_vector_weight(dumb, Y, VectorIndex.from_vectors(X.vectors, 1), held, 1) >= 1
