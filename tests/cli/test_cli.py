@@ -519,19 +519,22 @@ class TestProcess:
         assert done.returncode == 2
 
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
-    def test_an_interrupt_is_quiet_and_leaves_nothing(self, tmp_path):
+    @pytest.mark.parametrize(
+        ("ended_by", "status", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")]
+    )
+    def test_an_interrupt_is_quiet_and_leaves_nothing(self, tmp_path, ended_by, status, word):
         # What a shell starts in the background ignores interrupts, and so would all that it starts.
         heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
         process = start("demo", "--model", tmp_path / "m", **heard)
         assert process.stderr.readline().startswith("learning")
         # In the midst of the work: Python drops an interrupt that comes while a library is being imported.
         assert "after" in process.stderr.readline()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(getattr(signal, ended_by))
         shown, told = process.communicate()
-        # Python ends itself by the signal where that has hit a library in the midst of exec(); shells call both 130.
-        assert process.returncode in (130, -signal.SIGINT)
+        # Python ends itself by an interrupt that has hit a library in the midst of exec(); shells call both 130.
+        assert process.returncode in (status, -signal.SIGINT if ended_by == "SIGINT" else status)
         assert shown == ""
-        assert told.splitlines()[-1] == "interrupted"
+        assert told.splitlines()[-1] == word
         assert list(tmp_path.iterdir()) == []
 
 
