@@ -7,6 +7,7 @@ that occur together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +23,8 @@ FEW, MANY = 10, 100
 # What is added to shares and probabilities before the logarithm is taken.
 _LEAST_FEW, _LEAST_MANY, _LEAST_PROBABILITY = 0.01, 0.001, 0.001
 _PAIRS_AT_ONCE = 2**18  # whose documents' other labels are all held
-_PRIOR_DOCUMENTS = 2.0  # that smooth how often two labels occur together
+_GROUPS = 5  # of documents: how well a label is foreseen is told by the other groups
+_PRIOR_DOCUMENTS = 2.0  # that smooth how often two labels occur together, and what the answers say of a label
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,11 @@ class PairFeatures:
         near = nearest_others(rows, asked, MANY, threads)
         return cls(rows, Y, near, vote_of_others(near, Y, FEW, 1.0), vote_of_others(near, Y, MANY, 2.0), answers)
 
-    def of_pairs(self, documents: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the features of pairs (m, J), float32; how often the label occurs in other documents is the last."""
+    def of_pairs(self, documents: np.ndarray, labels: np.ndarray, *, with_size: bool = False) -> np.ndarray:
+        """Return the features of pairs (m, J), float32; how often the label occurs in other documents is the last.
+
+        With `with_size`, one of them is how many other labels the document has.
+        """
         own = entries(self.Y, documents, labels)
         counts = np.bincount(self.Y.indices, minlength=self.Y.shape[1])[labels] - own  # (m,) in other documents
         columns = [
@@ -54,10 +59,40 @@ class PairFeatures:
             centroid_cosines(self.rows, self.Y, documents, labels),
             *label_lifts(self.Y, documents, labels),
         ]
+        if with_size:
+            columns.append(np.diff(self.Y.indptr)[documents] - own)
         if self.answers is not None:
-            columns.append(np.log(entries(self.answers, documents, labels) + _LEAST_PROBABILITY))
+            of_label = self._foreseen[documents % _GROUPS, labels]
+            columns += [_log_probabilities(self.answers, documents, labels), of_label, self._expected_labels[documents]]
         columns.append(np.log(counts + 1.0))
         return np.stack(columns, axis=1).astype(np.float32)
+
+    @cached_property
+    def _foreseen(self) -> np.ndarray:
+        """How well the answers foresee each label where it was given, by the documents of the other groups (groups, L).
+
+        A document's own group is left out, given or not. Without its own label alone, a label that nothing speaks for
+        would be told from random ones by what it does not add.
+        """
+        assert self.answers is not None
+        documents, labels = csr.row_numbers(self.Y), self.Y.indices.astype(np.int64)
+        answered = _log_probabilities(self.answers, documents, labels)
+        cells, shape = (documents % _GROUPS) * self.Y.shape[1] + labels, (_GROUPS, self.Y.shape[1])
+        sums = np.bincount(cells, weights=answered, minlength=_GROUPS * shape[1]).reshape(shape)
+        counts = np.bincount(cells, minlength=_GROUPS * shape[1]).reshape(shape)
+        sums, counts = sums.sum(axis=0) - sums, counts.sum(axis=0) - counts  # of the other groups
+        usual = sums.sum(axis=1, keepdims=True) / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        return np.asarray((sums + _PRIOR_DOCUMENTS * usual) / (counts + _PRIOR_DOCUMENTS))
+
+    @cached_property
+    def _expected_labels(self) -> np.ndarray:
+        """How many labels the answers expect of each document (n,), in logarithms."""
+        assert self.answers is not None
+        return np.log(np.asarray(self.answers.sum(axis=1), np.float64).ravel() + _LEAST_FEW)
+
+
+def _log_probabilities(answers: csr_matrix, documents: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return np.log(entries(answers, documents, labels) + _LEAST_PROBABILITY)
 
 
 def entries(matrix: csr_matrix, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
