@@ -56,6 +56,9 @@ def test_centroids_are_those_of_the_other_documents(points):
     rows, Y = points
     dense, given = rows.toarray(), Y.toarray() > 0
     found = centroid_cosines(rows, Y, *all_pairs(Y)).reshape(Y.shape)
+    np.testing.assert_allclose(centroid_cosines(dense, Y, *all_pairs(Y)), found.ravel())
+    some = np.array([7, 3, 7]), np.array([5, 0, 1])  # in any order, and not of every label
+    np.testing.assert_array_equal(centroid_cosines(rows, Y, *some), found[some])
     for document in range(20):
         others = np.arange(20) != document
         for label in range(6):

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
-from neartag.linalg.rows import Rows, dense
+from neartag.linalg.rows import Rows, csr_arrays
+from neartag.linalg.single_row import as_csr_arrays
 from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import FeatureIndex
+from neartag.tagging import review_kernels
 
 # Two votes: of the few nearest documents, and of many, which count by the square of their cosine.
 FEW, MANY = 10, 100
@@ -124,20 +125,12 @@ def vote_of_others(near: Neighbours, Y: csr_matrix, count: int, power: float) ->
 
 def centroid_cosines(rows: Rows, Y: csr_matrix, documents: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the cosine of each document to the mean of the label's other documents (m,); 0 where there is none."""
-    out = np.zeros(len(documents))
-    members = csr_matrix(Y.T.tocsr())  # (L, n)
     order = np.argsort(labels, kind="stable")
-    used, starts = np.unique(labels[order], return_index=True)
-    for label, pairs in zip(used.tolist(), np.split(order, starts)[1:], strict=True):
-        own = members.indices[members.indptr[label] : members.indptr[label + 1]]
-        total = np.asarray(rows[own].sum(axis=0), np.float64).ravel()  # (d,)
-        asked = documents[pairs]
-        is_own = np.isin(asked, own).astype(np.float64)
-        part = rows[asked]
-        dots = np.asarray(part @ total, np.float64).ravel()
-        squares = _squared_lengths(part)
-        length = total @ total - is_own * (2 * dots - squares)  # of the sum without the document, squared
-        out[pairs] = np.where(length > 1e-9, (dots - is_own * squares) / np.sqrt(np.maximum(length, 1e-9)), 0.0)
+    pointer = np.searchsorted(labels[order], np.arange(Y.shape[1] + 1))
+    found, out = np.empty(len(documents)), np.empty(len(documents))
+    arrays, members = as_csr_arrays(rows), csr_arrays(csr_matrix(Y.T.tocsr()))
+    review_kernels.centroid_cosines(arrays, members, rows.shape[1], pointer, documents[order], found)
+    out[order] = found
     return out
 
 
@@ -174,8 +167,3 @@ def _lifts_of_some(
     largest = np.full(len(documents), -np.inf)
     np.maximum.at(largest, pair, lifts)
     return mean, np.where(np.isfinite(largest), largest, 0.0)
-
-
-def _squared_lengths(rows: Rows) -> np.ndarray:
-    squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else (dense(rows) ** 2).sum(axis=1)
-    return np.asarray(squares, np.float64).ravel()
