@@ -193,6 +193,13 @@ def test_columns_of_the_same_name_need_a_prefix(model, tmp_path):
     )
 
 
+@pytest.mark.parametrize("option", ["--label-field=note", "--indicators", "--label-per-row"])
+def test_where_labels_are_is_not_asked_for(model, tmp_path, option):
+    source = write_csv(tmp_path / "docs.csv")
+    told = fail("tag", model, source, "-o", tmp_path / "out.csv", option)
+    assert told == f"error: {option.partition('=')[0]} says how labels are read, and tag reads none: leave it out\n"
+
+
 def test_the_separator_is_one_that_no_label_holds(model, tmp_path):
     source = write_csv(tmp_path / "docs.csv")
     told = fail("tag", model, source, "-o", tmp_path / "out.csv", "--separator", ",", "-q")
