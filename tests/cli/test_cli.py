@@ -244,7 +244,7 @@ class TestEvaluate:
         assert (report["points"], report["points_without_labels"]) == (5, 2)
         assert (report["labels"], report["unknown_labels"]) == (4, 2)
         shown = succeed(*arguments)
-        assert "points without a label: 2 of 5, which score 0" in shown
+        assert "documents without a label: 2 of 5, which score 0" in shown
         assert "labels that the model does not know: 2 of 4, which it cannot find" in shown
         shown = succeed("evaluate", folder / "model", folder / "test.txt")
         assert "without a label" not in shown

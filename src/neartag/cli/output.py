@@ -24,6 +24,11 @@ NO_TELLING_WORD = "no telling word in common"  # words that say little are not l
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
+def things(of_texts: bool) -> str:
+    """Return what to call what a model learned from: people who have texts think of documents."""
+    return "documents" if of_texts else "points"
+
+
 def message(text: str, *, quiet: bool = False) -> None:
     """Print something that is not part of the result."""
     if not quiet:
