@@ -52,9 +52,9 @@ def choose_vector_weight(
         order = np.argsort(-both, axis=1, kind="stable")[:, :count]
         near = np.take_along_axis(pool, order, axis=1), np.take_along_axis(both, order, axis=1)
         voters = near[0], voter_weights(np.ascontiguousarray(near[1]), "similarity", FEATURE_SHARPNESS)
-        best = np.full((len(asked), KS[-1]), -1, np.int32)
-        best[:, :most], _ = vote(labels, voters, frequency, most, threads)
-        scores.append(mean_precision(best, truth))
+        answers = np.full((len(asked), KS[-1]), -1, np.int32)
+        answers[:, :most], _ = vote(labels, voters, frequency, most, threads)
+        scores.append(mean_precision(answers, truth))
     best = int(np.argmax(scores))
     return WEIGHTS[best] if scores[best] > MIN_GAIN * scores[0] else WEIGHTS[0]
 
