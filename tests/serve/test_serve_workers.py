@@ -240,6 +240,9 @@ def test_a_worker_that_dies_is_replaced(server):
             break
         assert time.monotonic() < deadline
     assert first[1] in found
+    (new,) = found - set(first)
+    told = f"worker {first[0]} ended with status -9: worker {new} takes its place"
+    assert any(told in line for line in server.heard)
 
 
 def test_the_load_is_measured_and_written(trained, tmp_path, monkeypatch):
