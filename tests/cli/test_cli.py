@@ -449,7 +449,7 @@ for command in json.loads(sys.argv.pop()):
         assert line == f"error: {tmp_path / 'missing'}: {os.strerror(errno.ENOENT)}\n"
 
     def test_a_bug_keeps_its_traceback(self, folder, monkeypatch):
-        monkeypatch.setattr("neartag.storage.store.load", lambda *_: 1 / 0)
+        monkeypatch.setattr("neartag.storage.store.load", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             invoke("inspect", folder / "model")
 
