@@ -18,8 +18,8 @@ from neartag.search.weights import FEATURE_SHARPNESS, voter_weights
 from neartag.x1.selection import KS, first_of_others, mean_precision
 from neartag.x1.vote import vote
 
-# What is tried, and by how many times another weight's vote must be better than the first one's. A guess: where the vote
-# was within 1%, on yso, weights 1 and 2 were within 0.4 points of each other on a held-out fifth, 1 not behind.
+# What is tried, and by how many times another weight's vote must be better than the first one's. A guess: on yso, where
+# the votes were within 1%, weights 1 and 2 were within 0.4 points on a held-out fifth, and 1 was not behind.
 WEIGHTS, MIN_GAIN = (1.0, 0.5, 2.0, 0.25), 1.03
 # Neighbours that vote, of as many by words and by vectors; and points held out that are asked at most.
 NEIGHBOURS, MAX_ASKED = 40, 1000
