@@ -82,11 +82,14 @@ def describe(stored: StoredModel) -> dict[str, Any]:
 
 
 def _describe_features(features: Any) -> dict[str, Any]:
-    """Return how the features of texts were chosen, if neartag chose them, and their language, if they have one."""
+    """Return how the features of texts were chosen, if neartag did, their language, and their sentence encoders."""
     choice, language = getattr(features, "choice_", None), getattr(features, "language", None)
     chosen = choice.describe() if isinstance(choice, FeatureChoice) else None
     known = language if language in LANGUAGES else None
-    return {"feature_choice": chosen, "language": known} if features is not None else {}
+    vectors = getattr(features, "vectors_", features)
+    encoders = [each.to_json() for each in getattr(vectors, "identities_", [])]
+    told = {"feature_choice": chosen, "language": known, **({"encoders": encoders} if encoders else {})}
+    return told if features is not None else {}
 
 
 def _describe_changes(stored: StoredModel) -> dict[str, Any]:
