@@ -150,6 +150,17 @@ class EncoderOptions:
         return read
 
 
+def open_sentence_encoder(name: str | None, part: str) -> Any:
+    """Return the sentence encoder of this name, opened, with vectors kept; None for none."""
+    from neartag.encoders.registry import ENCODERS
+
+    if name in (None, NONE):
+        return None
+    if name in ENCODERS.names():
+        raise ParameterError(f"--encoder {name} is no sentence encoder: give its folder, wordllama, or OWNER/MODEL")
+    return EncoderOptions(name, words=False, cache=True).make_encoder(part)
+
+
 def _can_be_sentence_encoder(reference: str) -> bool:
     from neartag.encoders.sentence_models.loading import HUB_NAME, WORDLLAMA
 

@@ -35,7 +35,11 @@ def read_settings(read: Read, place: str) -> dict[str, Any]:
             raise ModelError(f"the sentence encoder in {place} has a step {step!r}, which neartag cannot do: {STEPS}")
         normalise = normalise or step == "Normalize"
         if step == "Pooling":
-            mode, dim = _read_pooling(read(f"{module.get('path', '')}/config.json") or {}, place)
+            file = f"{module.get('path', '')}/config.json"
+            config = read(file)
+            if not isinstance(config, dict):
+                raise ModelError(f"the sentence encoder in {place} has no {file}, which says how it pools: restore it")
+            mode, dim = _read_pooling(config, place)
     bert = read("sentence_bert_config.json") or {}
     return {
         "pooling": mode,
