@@ -59,6 +59,9 @@ def test_texts_are_tagged_by_their_meaning(work):
     assert best(work / "model", ENGLISH) == "tähti", "though it has no word in common with any document"
     (reason,) = json.loads(succeed("explain", work / "model", ENGLISH, "-k", 1, "--json"))["labels"]
     assert reason["voters"][0]["labels"] == ["tähti"]
+    assert {word["word"] for word in reason["voters"][0]["meaning"]} <= {"star", "sky"}
+    assert reason["voters"][0]["meaning"][0]["weight"] > 0
+    assert "near in meaning by s" in succeed("explain", work / "model", ENGLISH, "-k", 1)
     report = json.loads(succeed("evaluate", work / "model", work / "test.jsonl", "--json", "-q"))
     assert report["metrics"]["P@1"] == 100
 
@@ -92,7 +95,9 @@ def test_a_server_answers(work):
 
     client = Client(work / "model")
     assert client.post("/tag", {"texts": [ENGLISH], "k": 1}).json()["results"][0]["labels"][0]["label"] == "tähti"
-    assert client.post("/explain", {"text": "leipä", "k": 1}).json()["labels"][0]["label"] == "ruoka"
+    (label,) = client.post("/explain", {"text": "Leipä on uusi", "k": 1}).json()["labels"]
+    assert label["label"] == "ruoka"
+    assert label["voters"][0]["meaning"][0]["word"] == "leipä"
     assert client.post("/map", {"text": "leipä"}).json()["points"]
     client.close()
 

@@ -86,10 +86,17 @@ def _describe_features(features: Any) -> dict[str, Any]:
     choice, language = getattr(features, "choice_", None), getattr(features, "language", None)
     chosen = choice.describe() if isinstance(choice, FeatureChoice) else None
     known = language if language in LANGUAGES else None
-    vectors = getattr(features, "vectors_", features)
-    encoders = [each.to_json() for each in getattr(vectors, "identities_", [])]
-    told = {"feature_choice": chosen, "language": known, **({"encoders": encoders} if encoders else {})}
+    encoders = describe_encoders(features)
+    told = {"feature_choice": chosen, "language": known, **encoders}
     return told if features is not None else {}
+
+
+def describe_encoders(features: Any) -> dict[str, Any]:
+    """Return which sentence encoders a model has, fit for JSON; nothing where it has none."""
+    from neartag.tagging.explained_meaning import sentence_encoder
+
+    vectors = sentence_encoder(features)
+    return {} if vectors is None else {"encoders": [each.to_json() for each in vectors.identities_]}
 
 
 def _describe_changes(stored: StoredModel) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.encoder_options import EncoderOptions
+from neartag.cli.inspect import describe_encoders
 from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.reading import Reading, with_reading
@@ -247,12 +248,6 @@ def choose_settings(preset: str | None, given: dict[str, str | None], method: st
     if preset is None:
         return settings
     return {**presets.get(preset, method), **settings}
-
-
-def describe_encoders(features: Any) -> dict[str, Any]:
-    """Return which sentence encoders a model has, fit for JSON; nothing where it has none."""
-    vectors = getattr(features, "vectors_", features)
-    return {"encoders": [each.to_json() for each in vectors.identities_]} if hasattr(vectors, "identities_") else {}
 
 
 def votes_were_better(model: Any) -> bool:

@@ -86,6 +86,7 @@ def _describe_voter(features: Any, X: Any, voter: Any) -> dict[str, Any]:
         "share": min(1.0, voter.share),
         "labels": voter.labels,
         "words": [word._asdict() for word in voter.words],
+        "meaning": [word._asdict() for word in voter.meaning],
         "text": None if text is None else text[:MAX_TEXT_CHARACTERS],
         "cut": text is not None and len(text) > MAX_TEXT_CHARACTERS,
         "spans": marked,

@@ -18,6 +18,7 @@ from neartag.linalg.rows import as_rows, normalise
 from neartag.storage.bundle import StoredModel, update_module
 from neartag.storage.segments import Segment
 from neartag.storage.texts import Texts
+from neartag.tagging.explained_meaning import sentence_encoder
 from neartag.tagging.ranking import has_features
 from neartag.vocabulary.mapping import map_labels
 
@@ -63,7 +64,7 @@ def encode_documents(encoder: Any, documents: Sequence[Document]) -> Any:
 
 def count_unknown(encoder: Any, documents: Sequence[Document]) -> int:
     """Return how many documents have a row of zeros; none where a sentence encoder makes a vector of any text."""
-    if hasattr(getattr(encoder, "vectors_", encoder), "identities_"):
+    if sentence_encoder(encoder) is not None:
         return 0
     return int((~has_features(encode_documents(encoder, documents))).sum())
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from neartag.core.errors import NeartagError
 from neartag.core.extras import install_hint
-from neartag.core.threads import available_cores
+from neartag.core.threads import available_cores, run_ranges
 from neartag.encoders.sentence_models import pooling
 from neartag.encoders.sentence_models.base import ModelParts, first_line
 from neartag.encoders.sentence_models.tokens import largest_token, open_tokenizer
@@ -26,14 +26,15 @@ class OnnxModel:
     parts : ModelParts
         Of the format "onnx"; settings as `pooling.read_settings` returns them.
     threads : int, optional
-        Threads that one batch may use; all cores unless given.
+        Batches that are encoded at the same time, each on one core; as many as there are cores unless given.
     """
 
     def __init__(self, parts: ModelParts, threads: int | None = None) -> None:
         self._parts, self._settings = parts, parts.settings
         self._tokenizer = open_tokenizer(parts, self._settings["max_tokens"])
         self._pad = (self._tokenizer.token_to_id("[PAD]") or self._tokenizer.token_to_id("<pad>")) or 0
-        self._session = _open_session(parts, threads or available_cores())
+        self._threads = threads or available_cores()
+        self._session = _open_session(parts)
         self._names = [each.name for each in self._session.get_inputs()]
         self._output = self._session.get_outputs()[0].name
         if not {"input_ids"} <= set(self._names) <= INPUTS:
@@ -54,9 +55,15 @@ class OnnxModel:
         vectors = np.zeros((len(texts), self.identity.dim), np.float32)
         # The longest first: texts of a batch have about the same length, and too little memory shows at once.
         order = np.argsort([-len(ids) for ids in tokens], kind="stable")
-        for start in range(0, len(order), BATCH_TEXTS):
-            rows = order[start : start + BATCH_TEXTS]
-            vectors[rows] = self._run([tokens[row] or [self._pad] for row in rows])
+        batches = [order[start : start + BATCH_TEXTS] for start in range(0, len(order), BATCH_TEXTS)]
+        # Each thread gets long and short ones.
+        dealt = [batch for thread in range(self._threads) for batch in batches[thread :: self._threads]]
+
+        def run(start: int, stop: int) -> None:
+            for rows in dealt[start:stop]:
+                vectors[rows] = self._run([tokens[row] or [self._pad] for row in rows])
+
+        run_ranges(run, len(dealt), self._threads)
         return vectors
 
     def _run(self, tokens: list[list[int]]) -> np.ndarray:
@@ -90,16 +97,15 @@ class OnnxModel:
         return type(self), (self._parts,)
 
 
-def _open_session(parts: ModelParts, threads: int) -> Any:
+def _open_session(parts: ModelParts) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
         raise NeartagError(install_hint("encoders in ONNX need onnxruntime", "onnx")) from error
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    # Several batches on one core each are quicker than one batch on several.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = _QUIET
-    # Threads that wait must not keep a core busy, which others may need.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(parts.weights.tobytes(), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no common class but this
