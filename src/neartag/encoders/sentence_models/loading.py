@@ -19,7 +19,7 @@ HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 PLACES = "NEARTAG_ENCODER"  # the environment variable: where a model's encoder lies now
 MAX_OPEN = 4  # models kept open; one takes 30 to 500 MB
 
-_open: OrderedDict[str, SentenceModel] = OrderedDict()  # by digest
+_open: OrderedDict[tuple[str, ...], SentenceModel] = OrderedDict()  # by digest, and by how it is called
 _lock = threading.Lock()
 
 
@@ -47,14 +47,14 @@ def open_parts(parts: ModelParts) -> SentenceModel:
     makers: dict[str, Callable[[ModelParts], SentenceModel]] = {folders.ONNX: OnnxModel, folders.STATIC: StaticModel}
     if parts.format not in makers:
         raise ModelError(f"neartag cannot open a sentence encoder of the format {parts.format!r:.40}: update neartag")
-    digest = parts.digest()
+    key = parts.digest(), parts.name, parts.version or ""
     with _lock:
-        if digest not in _open:
-            _open[digest] = makers[parts.format](parts)
+        if key not in _open:
+            _open[key] = makers[parts.format](parts)
             if len(_open) > MAX_OPEN:
                 _open.popitem(last=False)
-        _open.move_to_end(digest)
-        return _open[digest]
+        _open.move_to_end(key)
+        return _open[key]
 
 
 def places_now() -> list[str]:

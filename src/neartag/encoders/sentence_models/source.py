@@ -131,8 +131,7 @@ def find_source(given: Any) -> Source:
     parts = read_parts(given)
     path = Path(given).expanduser()
     reference = str(path.resolve()) if path.exists() else str(given)  # later commands may run elsewhere
-    opened = open_parts(parts).identity  # it may have been opened by another name
-    return Source(replace(opened, name=parts.name, version=parts.version), reference)
+    return Source(open_parts(parts).identity, reference)
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:
