@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,8 +104,9 @@ class ModelParts:
     version: str | None = None
     place: str = ""
 
+    @cached_property
     def digest(self) -> str:
-        """Return the SHA-256 of weights, tokenizer and settings together."""
+        """The SHA-256 of weights, tokenizer and settings together."""
         whole = hashlib.sha256(json.dumps([self.format, self.settings], sort_keys=True).encode())
         for content in (self.weights, self.tokenizer):
             whole.update(hashlib.sha256(np.ascontiguousarray(content).data).digest())
@@ -112,7 +114,7 @@ class ModelParts:
 
     def identify(self, dim: int, pooling: str) -> Identity:
         """Return the identity of the model that was built from these."""
-        return Identity(self.name, self.format, dim, pooling, self.digest(), self.version)
+        return Identity(self.name, self.format, dim, pooling, self.digest, self.version)
 
     def error(self, what: str) -> ModelError:
         """Return an error about these files."""

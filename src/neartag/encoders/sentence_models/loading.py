@@ -47,7 +47,7 @@ def open_parts(parts: ModelParts) -> SentenceModel:
     makers: dict[str, Callable[[ModelParts], SentenceModel]] = {folders.ONNX: OnnxModel, folders.STATIC: StaticModel}
     if parts.format not in makers:
         raise ModelError(f"neartag cannot open a sentence encoder of the format {parts.format!r:.40}: update neartag")
-    key = parts.digest(), parts.name, parts.version or ""
+    key = parts.digest, parts.name, parts.version or ""
     with _lock:
         if key not in _open:
             _open[key] = makers[parts.format](parts)

@@ -36,6 +36,8 @@ class Source:
         The user's object, where it was given.
     probe : ndarray or None
         By what such an object is known, (dim,).
+    found : ModelParts or None
+        Its files outside of the model folder, once they were found and compared with the identity.
     """
 
     identity: Identity
@@ -43,6 +45,7 @@ class Source:
     parts: ModelParts | None = None
     own: OwnModel | None = None
     probe: np.ndarray | None = None
+    found: ModelParts | None = None
 
     def open(self) -> SentenceModel:
         """Return the model, ready to encode; ModelError where it is not here, or is another one."""
@@ -53,10 +56,11 @@ class Source:
                 f"texts of this model are encoded by {self.identity.describe()}, an object of your own program: "
                 "TextTagger.load(folder, encoder=…)"
             )
-        return open_parts(self.parts if self.parts is not None else self.find_parts())
+        return open_parts(self.parts or self.found or self.find_parts())
 
     def find_parts(self) -> ModelParts:
         """Return the files that have the right digest; ModelError where there are none."""
+        problem = ModelError("nothing says where it is")
         places = [*places_now(), *([] if self.reference is None else [self.reference])]
         for place in places:
             try:
@@ -64,23 +68,24 @@ class Source:
             except ModelError as error:
                 problem = error
                 continue
-            if parts.digest() == self.identity.digest:
-                return replace(parts, name=self.identity.name, version=self.identity.version)
-            problem = ModelError(f"{place} has other weights, tokenizer or settings (digest {parts.digest()[:12]}…)")
+            if parts.digest == self.identity.digest:
+                return parts
+            problem = ModelError(f"{place} has other weights, tokenizer or settings (digest {parts.digest[:12]}…)")
         raise ModelError(
             f"this model needs the sentence encoder {self.identity.name}, digest {self.identity.digest[:12]}…, and "
             f"{problem}; set {PLACES} to the folder of the right one"
         )
 
-    def check_weights(self) -> None:
-        """Raise ModelError where the files are here and are others; nothing is downloaded to find out."""
+    def check_weights(self) -> Source:
+        """Return the source; ModelError where the files are here and are others. Nothing is downloaded to find out."""
         if self.parts is not None:
-            if self.parts.digest() != self.identity.digest:
+            if self.parts.digest != self.identity.digest:
                 raise ModelError(
                     f"the sentence encoder {self.identity.name} in the model folder is not the one it names"
                 )
         elif self.reference is not None and (self.reference == WORDLLAMA or Path(self.reference).exists()):
-            self.find_parts()
+            return replace(self, found=self.find_parts())
+        return self
 
     def attach(self, inner: Any) -> Source:
         """Return the source with the user's object, which must be the one that the model was trained with."""
@@ -119,8 +124,7 @@ class Source:
             source = cls(identity, reference, parts)
         else:
             source = cls(identity, reference, probe=arrays.get(f"{prefix}probe"))
-        source.check_weights()
-        return source
+        return source.check_weights()
 
 
 def find_source(given: Any) -> Source:
