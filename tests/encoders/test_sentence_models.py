@@ -146,6 +146,13 @@ def test_a_vector_does_not_depend_on_other_texts(bert):
         np.testing.assert_allclose(model.encode([text])[0], vector, atol=1e-6)
 
 
+def test_odd_texts(bert, tmp_path):
+    for model in (open_model(bert), open_model(make_static(tmp_path / "static"))):
+        found = model.encode(["auto \ud800", "auto \x00 \u202e", "auto " * 100_000, "\n\t"])
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found[2], model.encode(["auto " * 400])[0], atol=1e-6)
+
+
 def test_models_are_pickled_and_opened_once(bert):
     model = open_model(bert)
     assert open_model(bert) is model

@@ -8,6 +8,7 @@ weights/ and tokenizers/                                static vectors of wordll
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ MODEL2VEC_TOKENS = 512  # of a text, where its configuration does not say
 
 def read_folder(path: Path, name: str | None = None, version: str | None = None) -> ModelParts:
     """Return the parts of the model in a folder, or of one .onnx file of it; ModelError says what is missing."""
-    name = name or path.resolve().name
+    name = name or Path(os.path.abspath(path)).name  # as it is called here, wherever a link leads
     if path.is_file():
         if path.suffix != ".onnx":
             raise ModelError(f"{path} is no sentence encoder: give its folder, or an .onnx file of it")
         near = (path.parent, path.parent.parent)
         folder = next((each for each in near if (each / TOKENIZER).is_file()), path.parent)
-        return _read_onnx(folder, path, f"{folder.resolve().name}/{name}", version)
+        return _read_onnx(folder, path, f"{Path(os.path.abspath(folder)).name}/{name}", version)
     if not path.is_dir():
         raise ModelError(f"there is no sentence encoder {path}: check the path")
     if (path / WORDLLAMA_FILES[0]).is_file():

@@ -11,7 +11,7 @@ from neartag.core.extras import install_hint
 from neartag.core.threads import available_cores, run_ranges
 from neartag.encoders.sentence_models import pooling
 from neartag.encoders.sentence_models.base import ModelParts, first_line
-from neartag.encoders.sentence_models.tokens import largest_token, open_tokenizer
+from neartag.encoders.sentence_models.tokens import largest_token, open_tokenizer, read_tokens
 
 BATCH_TEXTS = 32  # of about the same length
 INPUTS = {"input_ids", "attention_mask", "token_type_ids"}  # that can be given to a model
@@ -51,7 +51,7 @@ class OnnxModel:
         """Return a vector for each text, (n, dim) in float32."""
         prompt, lower = self._settings["prompt"], self._settings["lower_case"]
         read = [prompt + (text.lower() if lower else text) for text in texts]
-        tokens = [each.ids for each in self._tokenizer.encode_batch(read)]
+        tokens = read_tokens(self._tokenizer, read, self._settings["max_tokens"], special=True)
         vectors = np.zeros((len(texts), self.identity.dim), np.float32)
         # The longest first: texts of a batch have about the same length, and too little memory shows at once.
         order = np.argsort([-len(ids) for ids in tokens], kind="stable")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from neartag.encoders.sentence_models.base import ModelParts, first_line
-from neartag.encoders.sentence_models.tokens import largest_token, open_tokenizer
+from neartag.encoders.sentence_models.tokens import largest_token, open_tokenizer, read_tokens
 
 TABLES = ("embeddings", "embedding.weight")  # names of the table of vectors: model2vec's; wordllama's and others'
 BATCH_TEXTS = 1024
@@ -50,9 +50,9 @@ class StaticModel:
             some = texts[start : start + BATCH_TEXTS]
             if self._max_characters is not None:
                 some = [text[: self._max_characters] for text in some]
-            encoded = self._tokenizer.encode_batch(some, add_special_tokens=False)
-            for row, each in enumerate(encoded, start):
-                ids = np.array(each.ids, np.intp)
+            tokens = read_tokens(self._tokenizer, some, self._settings["max_tokens"], special=False)
+            for row, own in enumerate(tokens, start):
+                ids = np.array(own, np.intp)
                 if self._unknown is not None:
                     ids = ids[ids != self._unknown]
                 if len(ids):

@@ -9,6 +9,8 @@ from neartag.core.errors import NeartagError
 from neartag.core.extras import install_hint
 from neartag.encoders.sentence_models.base import ModelParts, first_line
 
+MAX_CHARACTERS = 100  # of a text for each token that counts; words are far shorter
+
 
 def open_tokenizer(parts: ModelParts, max_tokens: int | None) -> Any:
     """Return the tokenizer, which cuts a text off at so many tokens; ModelError where the file is none."""
@@ -28,6 +30,23 @@ def open_tokenizer(parts: ModelParts, max_tokens: int | None) -> Any:
     else:
         tokenizer.enable_truncation(max_tokens)
     return tokenizer
+
+
+def read_tokens(tokenizer: Any, texts: list[str], max_tokens: int | None, *, special: bool) -> list[list[int]]:
+    """Return the numbers of each text's tokens; `special`: with those that mark its beginning and end."""
+    if max_tokens is not None:  # a book need not be read to the end to find its first tokens
+        texts = [text[: MAX_CHARACTERS * max_tokens] for text in texts]
+    encoded = tokenizer.encode_batch([_without_surrogates(text) for text in texts], add_special_tokens=special)
+    return [each.ids for each in encoded]
+
+
+def _without_surrogates(text: str) -> str:
+    """Return a text without halves of characters, which somebody's file may have, and tokenizers refuse."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def largest_token(tokenizer: Any) -> int:
