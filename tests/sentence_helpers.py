@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from safetensors.numpy import save_file
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
@@ -40,6 +41,7 @@ def write_lines(path: Path, documents: list[dict]) -> Path:
 
 def write_tokenizer(folder: Path, special: bool = True, words: list[str] = WORDS) -> None:
     """A tokenizer.json of whole words, in lower case; texts begin with [CLS] and end with [SEP] as BERT's do."""
+    pytest.importorskip("tokenizers", reason="sentence encoders need tokenizers")
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     vocabulary = {word: number for number, word in enumerate([*SPECIAL, *dict.fromkeys(words)])}
