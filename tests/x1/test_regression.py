@@ -288,3 +288,12 @@ def test_truncation_stores_no_zeros():
     assert found.nnz == 3
     assert np.array_equal(found.toarray(), weights)
     assert truncate(0 * weights, 0.5).nnz == 0
+
+
+def test_a_looser_residual_ends_near_the_same_weights():
+    random = np.random.default_rng(3)
+    X = csr_matrix(random.random((300, 80)) * (random.random((300, 80)) < 0.1), dtype=np.float32)
+    Z = random.standard_normal((300, 4)).astype(np.float32)
+    exact, loose = (admm(X, Z, solver="cg", tolerance=each).weights for each in (1e-6, 1e-2))
+    distance = np.linalg.norm(loose - exact) / np.linalg.norm(exact)
+    assert 1e-5 < distance < 0.02

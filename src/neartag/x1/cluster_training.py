@@ -14,7 +14,7 @@ from neartag.x1.kmeans import Partition, partition
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.learner import Cluster
 from neartag.x1.parameters import UNLIMITED
-from neartag.x1.regression import admm
+from neartag.x1.regression import CG_TOLERANCE, CG_TOLERANCE_RERANKED, admm
 from neartag.x1.settings import ClusterSettings, X1Settings
 from neartag.x1.svp import svp
 
@@ -108,6 +108,7 @@ def train_cluster(
             max_iter=penalties.max_iter,
             tol=penalties.tol,
             keep=penalties.keep_weights,
+            tolerance=CG_TOLERANCE_RERANKED if settings.rerank.enabled else CG_TOLERANCE,
             threads=threads,
         )
         embedded = embed(everybody, regression.weights, regression.zero_below, threads)  # line 7: V·X (N, dim)

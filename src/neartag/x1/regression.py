@@ -30,6 +30,9 @@ DENSE_ADVANTAGE = 8.0
 # A factor of more bytes than this is not tried: conjugate gradients need no square array.
 MAX_FACTOR_BYTES = 4 << 30
 CG_MAX_ITER, CG_TOLERANCE = 60, 1e-4
+# Where rankers decide, and votes only propose. On held-out fifths of cooking, debian and yso no figure is lost, and a
+# tenth of the training is saved.
+CG_TOLERANCE_RERANKED = 1e-2
 MIN_PENALTY_TO_PRECONDITION = 1e-2
 # Below this ratio of λ to the largest possible eigenvalue, float32 loses the small ones; MediaMill needs float64.
 SINGLE_PRECISION_RATIO = 1e-5
@@ -56,14 +59,16 @@ def admm(
     tol: float = 1e-3,
     keep: float = 1.0,
     solver: str = "auto",
+    tolerance: float = CG_TOLERANCE,
     threads: int = 1,
 ) -> Regression:
     """Return the regressors of eq. 5 for one cluster; without L1 its minimum is ridge regression, solved at once.
 
-    Of the weights only the share `keep` of largest size is kept.
+    Of the weights only the share `keep` of largest size is kept. Ridge regression by conjugate gradients ends at a
+    residual of `tolerance`.
     """
     if l1 == 0:
-        solve = _solver(X, 1.0, l2, Z.shape[1], solver, threads)
+        solve = _solver(X, 1.0, l2, Z.shape[1], solver, threads, tolerance)
         return Regression(weights=truncate(solve(Z, None).astype(np.float32), keep))
     solve = _solver(X, 1.0 + rho, l2, Z.shape[1], solver, threads)
     transposed = transpose(X)
@@ -129,7 +134,9 @@ def _zero_level(embedded: np.ndarray, count: int) -> float:
 Solve = Callable[[np.ndarray, "np.ndarray | None"], np.ndarray]
 
 
-def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int) -> Solve:
+def _solver(
+    X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int, tolerance: float = CG_TOLERANCE
+) -> Solve:
     """Return T, start ↦ (scale·XᵀX + λI)⁻¹ Xᵀ T (d, dim); whatever is factored is factored once, here."""
     if kind not in SOLVERS:
         raise ParameterError(f"solver must be one of {SOLVERS}, not {kind!r}")
@@ -137,7 +144,7 @@ def _solver(X: Rows, scale: float, l2: float, dim: int, kind: str, threads: int)
     if kind == "auto":
         kind = cheapest_solver(X, dim)
     if kind == "cg":
-        return _gradient_solver(X, scale, l2, threads)
+        return _gradient_solver(X, scale, l2, threads, tolerance)
     transposed = transpose(X)
     single = l2 >= SINGLE_PRECISION_RATIO * scale * n
     dtype = np.float32 if single else np.float64
@@ -189,7 +196,7 @@ def _matmul_as(rows: Rows, block: np.ndarray, dtype: type, threads: int) -> np.n
     return rows.astype(np.float64) @ block
 
 
-def _gradient_solver(X: Rows, scale: float, l2: float, threads: int) -> Solve:
+def _gradient_solver(X: Rows, scale: float, l2: float, threads: int, tolerance: float) -> Solve:
     """Return the same by conjugate gradients, each round's begun where the last ended."""
     gram_matrix = GramMatrix.of(X)
     # With nearly no penalty the smallest of all solutions is wanted, to which only plain gradients lead.
@@ -203,7 +210,7 @@ def _gradient_solver(X: Rows, scale: float, l2: float, threads: int) -> Solve:
             scale=np.array([scale]),
             l2=l2,
             max_iter=CG_MAX_ITER,
-            tolerance=CG_TOLERANCE,
+            tolerance=tolerance,
             precondition=bool(precondition),
             threads=threads,
         )
