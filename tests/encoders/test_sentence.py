@@ -266,6 +266,14 @@ def test_a_budget_is_told_early(slow, cache):
     assert SentenceFeatures(slow).fit_transform(texts, minutes=2).shape == (1000, 8)
 
 
+def test_texts_that_are_kept_take_nothing_of_the_budget(slow, cache):
+    texts = [f"text {number}" for number in range(1000)]
+    SentenceFeatures(slow, cache=cache).fit_transform(texts)
+    some_new = [*texts[:500], *(f"new {number}" for number in range(20)), *texts[500:]]
+    rows = SentenceFeatures(slow, cache=cache).fit_transform(some_new, minutes=0.05)  # three calls, of a second each
+    np.testing.assert_array_equal(rows, SentenceFeatures(Letters()).fit_transform(some_new))
+
+
 def test_too_small_a_budget_falls_back_to_words(slow):
     documents = [Document(each["text"], each["labels"], each["id"], None, "") for each in make_documents(60)]
     with pytest.warns(UserWarning, match="words are used alone: encoding 60 texts with Slow would take about 6 s"):
@@ -288,7 +296,7 @@ class Told(Progress):
 def test_progress_tells_the_time_left(slow):
     shown = Told()
     SentenceFeatures(slow).fit_transform([str(number) for number in range(4010)], progress=shown)
-    assert shown.told[:2] == [(4010, "encoding texts with Slow"), (10, "about 7 min left")]
+    assert shown.told[:3] == [(4010, "encoding texts with Slow"), (0, ""), (10, "about 7 min left")]
     assert shown.told[-1] == (10, "about 0 s left")
     assert sum(steps for steps, _ in shown.told[1:]) == 4010
 

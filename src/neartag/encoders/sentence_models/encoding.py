@@ -9,7 +9,7 @@ import numpy as np
 
 from neartag.core.errors import DataError, NeartagError
 from neartag.core.progress import Progress
-from neartag.encoders.sentence_models.base import STATIC, SentenceModel, first_line
+from neartag.encoders.sentence_models.base import STATIC, Identity, SentenceModel, first_line
 from neartag.encoders.sentence_models.vector_cache import VectorCache
 
 # Texts are encoded, checked and kept in chunks. They grow until one takes long enough for a word of progress.
@@ -44,43 +44,43 @@ def encode_texts(
     """
     identity = model.identity
     vectors = np.empty((len(texts), identity.dim), np.float32)
-    begun, encoded, start, size = time.monotonic(), 0, 0, FIRST_CHUNK
+    cache = None if identity.format == STATIC else cache  # to encode them again is as fast
+    begun, size = time.monotonic(), FIRST_CHUNK
     with (progress or Progress()).start(len(texts), f"encoding texts with {identity.name}") as shown:
-        while start < len(texts):
-            some = [texts[place] for place in range(start, min(start + size, len(texts)))]
-            now = time.monotonic()
-            vectors[start : start + len(some)], new = _encode_chunk(model, some, start, len(texts), cache)
-            encoded, start = encoded + new, start + len(some)
+        missing = _fill_kept(vectors, texts, identity, cache)
+        shown.advance(len(texts) - len(missing))
+        encoded = 0
+        while encoded < len(missing):
+            places, now = missing[encoded : encoded + size], time.monotonic()
+            some = [texts[place] for place in places]
+            done = len(texts) - len(missing) + encoded
+            vectors[places] = _encode(model, some, done, len(texts), cache is not None)
+            if cache is not None:
+                cache.put(identity.digest, some, vectors[places])
+            encoded += len(places)
             size = min(2 * size, MAX_CHUNK) if time.monotonic() - now < SHORT_CHUNK else size
-            taken, rest = time.monotonic() - begun, len(texts) - start
-            left = taken / encoded * rest if encoded else 0.0  # as if nothing of the rest were kept
-            shown.advance(len(some), f"about {_in_words(left)} left")
+            taken, rest = time.monotonic() - begun, len(missing) - encoded
+            left = taken / encoded * rest
+            shown.advance(len(places), f"about {_in_words(left)} left")
             if minutes is not None and rest and _is_too_long(taken, left, 60 * minutes):
                 raise EncodingBudgetError(
-                    f"encoding {len(texts):,} texts with {identity.name} would take about {_in_words(taken + left)}, "
+                    f"encoding {len(missing):,} texts with {identity.name} would take about {_in_words(taken + left)}, "
                     f"and may take {minutes:g} min"
                 )
     return vectors
 
 
-def _encode_chunk(
-    model: SentenceModel, texts: list[str], done: int, total: int, cache: VectorCache | None
-) -> tuple[np.ndarray, int]:
-    """Return the vectors of some texts (m, dim), and how many of them had to be encoded."""
-    _check_texts(texts)
-    key, dim = model.identity.digest, model.identity.dim
-    cache = None if model.identity.format == STATIC else cache  # to encode them again is as fast
-    kept = {} if cache is None else cache.get(key, texts, dim)
-    missing = [place for place in range(len(texts)) if place not in kept]
-    vectors = np.empty((len(texts), dim), np.float32)
-    for place, vector in kept.items():
-        vectors[place] = vector
-    if missing:
-        new = [texts[place] for place in missing]
-        vectors[missing] = _encode(model, new, done, total, cache is not None)
-        if cache is not None:
-            cache.put(key, new, vectors[missing])
-    return vectors, len(missing)
+def _fill_kept(vectors: np.ndarray, texts: Sequence[str], identity: Identity, cache: VectorCache | None) -> list[int]:
+    """Write the vectors that are kept into `vectors` (n, dim), and return the places of the other texts."""
+    missing: list[int] = []
+    for start in range(0, len(texts), MAX_CHUNK):
+        some = [texts[place] for place in range(start, min(start + MAX_CHUNK, len(texts)))]
+        _check_texts(some)
+        kept = {} if cache is None else cache.get(identity.digest, some, identity.dim)
+        for place, vector in kept.items():
+            vectors[start + place] = vector
+        missing += [start + place for place in range(len(some)) if place not in kept]
+    return missing
 
 
 def _encode(model: SentenceModel, texts: list[str], done: int, total: int, kept: bool) -> np.ndarray:
