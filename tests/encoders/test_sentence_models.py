@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from neartag.core.errors import ModelError, NeartagError
-from neartag.encoders.sentence_models import hub, pooling
+from neartag.encoders.sentence_models import hub, loading, pooling
 from neartag.encoders.sentence_models.loading import open_parts, read_parts
 from sentence_helpers import (
     SPECIAL,
@@ -201,8 +201,10 @@ def test_wordllamas_files(tmp_path, monkeypatch):
     save_file({"embedding.weight": meaning_vectors(8)}, package / "weights" / "l2_supercat_256.safetensors")
     write_tokenizer(tmp_path, special=False)
     (tmp_path / "tokenizer.json").rename(package / "tokenizers" / "l2_supercat_tokenizer_config.json")
-    with pytest.raises(ModelError, match="pip install --no-deps wordllama"):
-        read_parts("wordllama")
+    with monkeypatch.context() as patch:
+        patch.setattr(loading.importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(ModelError, match="pip install --no-deps wordllama"):
+            read_parts("wordllama")
     monkeypatch.syspath_prepend(str(tmp_path))
     model = open_parts(read_parts("wordllama"))
     known = ["leipä ja taikina", "uusi auto"]
