@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from unittest import mock
 
 from typer.testing import CliRunner
 
 from neartag.cli.main import app
+from neartag.core.progress import Lines
+
+LONG = 600.0  # seconds
 
 
 def make_runner():
@@ -18,7 +22,9 @@ def make_runner():
 
 
 def invoke(*arguments, input=None):
-    result = make_runner().invoke(app, [str(argument) for argument in arguments], input=input)
+    # On a busy machine short work takes long, and would show its progress among what a test looks at.
+    with mock.patch.dict(Lines.__init__.__kwdefaults__, delay=LONG):
+        result = make_runner().invoke(app, [str(argument) for argument in arguments], input=input)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

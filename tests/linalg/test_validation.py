@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core import memory
 from neartag.core.errors import ParameterError
 from neartag.linalg.rows import as_rows, normalise
 from neartag.linalg.validation import check_features, check_labels, check_training
@@ -136,3 +137,12 @@ def test_what_is_fit_for_training_is_held_once(sparse_rows):
     assert peak < 0.2 * held
     assert np.shares_memory(rows.data if sparse_rows else rows, values)
     assert np.shares_memory(labels.indices, Y.indices)
+
+
+def test_more_columns_than_memory_are_refused_before_any_is_taken(monkeypatch):
+    monkeypatch.setattr(memory, "total", lambda: 2**30)
+    X, Y = csr_matrix((1, 2**31 - 1), dtype=np.float32), csr_matrix((1, 2**31 - 1), dtype=np.float32)
+    with pytest.raises(ParameterError, match=r"2,147,483,647 labels take 64\.0 GB at least, .* has 1\.0 GB"):
+        check_training(X, Y)
+    monkeypatch.setattr(memory, "total", lambda: None)
+    check_training(X, Y)

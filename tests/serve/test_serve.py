@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 
 from neartag import __version__, store
+from neartag.data.documents import Document
 from neartag.serve import page_files, schemas
 from neartag.serve.followed_model import POLL_SECONDS, FollowedModel
 from neartag.serve.settings import Settings
@@ -599,6 +600,21 @@ def test_a_model_that_is_replaced_is_served(client, folder):
     health = client.get("/health").json()
     assert (health["points"], health["ok"], health["model"]["calibrated"]) == (50, True, False)
     assert client.post("/tag", {"text": texts[3]}).status_code == 200
+
+
+@pytest.mark.parametrize("request_", [("/forget", {"ids": ["nobody"]}, 404), ("/add", None, 409)])
+def test_a_refused_change_serves_what_others_have_written(client, folder, request_):
+    path, body, status = request_
+    names = corpus()[2]
+    other = LiveTagger(folder)
+    other.add([Document(TEXT, ["of another process"], "theirs", None, "")])
+    assert client.get("/health").json()["lag_seconds"] > 0
+    # Refused, but it has looked at the folder: what it saw there must not be lost to those who ask next.
+    body = body or {"documents": [{"id": names[0], "text": TEXT, "labels": corpus()[1][0]}]}
+    error_of(client.post(path, body, headers=BEARER), status)
+    health = client.get("/health").json()
+    assert (health["points"], health["lag_seconds"]) == (POINTS + 1, 0.0)
+    assert "theirs" in client.model.tagger
 
 
 def test_a_broken_replacement_keeps_the_old_model(client, folder):

@@ -148,3 +148,13 @@ def test_large_bodies(client):
 def test_headers_of_any_kind(client, headers):
     sent = {name: value.encode("latin-1") for name, value in {**JSON, **headers}.items()}
     sane(client.post("/tag", content=b'{"text": "a"}', headers=sent))
+
+
+def test_what_two_programs_would_read_in_two_ways_is_refused(client):
+    body = json.dumps({"text": "a chess program"})
+    twice = [("Host", "127.0.0.1"), ("Host", "elsewhere"), ("Content-Type", "application/json")]
+    assert client.post("/tag", content=body, headers=twice).status_code == 400
+    packed = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    assert client.post("/tag", content=body, headers=packed).status_code == 415
+    plain = {"Content-Type": "application/json", "Content-Encoding": "identity"}
+    assert client.post("/tag", content=body, headers=plain).status_code == 200

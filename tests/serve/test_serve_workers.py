@@ -235,6 +235,10 @@ def test_a_worker_that_dies_is_replaced_and_none_outlives_the_one_that_started_t
                 break
             assert time.monotonic() < deadline
         assert first[1] in found
+        (new,) = found - set(first)
+        assert any(
+            f"worker {first[0]} ended with status -9: worker {new} takes its place" in line for line in server.heard
+        )
         server.process.kill()
         server.process.wait(START)
         deadline = time.monotonic() + START

@@ -16,6 +16,7 @@ FOLDERS = Path(__file__).parent / "folders"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FOLDERS / "expected.json").read_bytes())
 GROWING = sorted(name for name, expected in EXPECTED.items() if "added" in expected)
 NEAR = 1e-6  # relatively
+pytestmark = pytest.mark.filterwarnings("ignore:.*was written by an earlier neartag:UserWarning")
 
 
 @pytest.fixture

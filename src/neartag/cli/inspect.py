@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 def inspect(
     model: Model,
     whole: Annotated[bool, typer.Option("--all", help="Also parameters, clusters and files.")] = False,
+    expect_digest: Annotated[
+        str | None,
+        typer.Option(metavar="DIGEST", help="Fail unless the model has this digest, or one that begins so."),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -38,7 +42,7 @@ def inspect(
     from neartag.storage import store
 
     with output.progress(quiet).start(None, f"loading {model}"):
-        report = {**describe(store.load(model)), "written": find_time(model)}
+        report = {**describe(store.load(model, expect_digest=expect_digest)), "written": find_time(model)}
     if as_json:
         output.show_json(report)
     else:
@@ -66,6 +70,7 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "kind": stored.info["kind"],
         "neartag_version": stored.info["neartag_version"],
         "format_version": stored.info["format_version"],
+        "digest": stored.info["digest"],
         "points": int(model.n_points),
         "features": int(model.n_features),
         "labels": int(model.n_labels),

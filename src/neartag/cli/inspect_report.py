@@ -23,6 +23,7 @@ def show(model: str, report: dict[str, Any], *, whole: bool = False) -> None:
             *_quality(report.get("calibration")),
             ("written", f"{report['written']}, by neartag {report['neartag_version']}"),
             ("size", output.human_bytes(report["bytes"])),
+            ("digest", report["digest"]),
             *_features(report),
         ]
     )

@@ -62,6 +62,9 @@ class Commands(TyperGroup):
                 _fail(str(error))
             except (KeyboardInterrupt, typer.Abort):
                 status = INTERRUPTED
+            except MemoryError as error:
+                asked = f" ({error})" if str(error) else ""
+                _fail(f"there is not enough memory{asked}: give less data, or use a machine that has more")
             except BrokenPipeError:
                 _drop_output()
                 sys.exit(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import os
 import secrets
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from neartag.core.errors import DataError, ParameterError
+from neartag.data.read_limits import Unpacked, iterate_lines
 
 COMPRESSIONS = (".gz", ".xz", ".bz2")
 _QUOTED_BYTES = 40  # of a file, in an error
@@ -53,7 +55,7 @@ def read_bytes(path: Path | str) -> bytes:
 def read_lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
     """Yield the number of each line, from 1, and its bytes without the line end; only one line is in memory."""
     with open_to_read(path) as stream:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(iterate_lines(stream, path), start=1):
             yield number, line.rstrip(b"\n").removesuffix(b"\r")
 
 
@@ -142,8 +144,12 @@ def _write_error(path: Path | str, error: OSError) -> DataError:
 
 
 def _open_decompressed(path: Path) -> AbstractContextManager[IO[bytes]]:
-    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open, "": open}
-    return openers[split_ending(path)[2]](path, "rb")
+    raw = open(path, "rb")  # noqa: SIM115 (the caller closes it, or what is made of it)
+    compression = split_ending(path)[2]
+    if not compression:
+        return raw
+    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+    return io.BufferedReader(Unpacked(openers[compression](raw, "rb"), raw, path), _CHUNK_BYTES)
 
 
 def _compress(raw: IO[bytes], compression: str) -> AbstractContextManager[Any]:

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import product_kernels
-from neartag.linalg.rows import CSRArrays, Rows, csr_arrays
+from neartag.linalg.rows import UNIT_TOLERANCE, CSRArrays, Rows, csr_arrays
 
 
 @dataclass(slots=True)
@@ -40,8 +40,10 @@ class SingleRow:
             indices = np.flatnonzero(row[0])
             values = row[0][indices]
         values = np.asarray(values, np.float32)
-        length = float(np.sqrt(np.dot(values.astype(np.float64), values)))
-        data = values / np.float32(length) if length > 0 else values
+        length = float(np.sqrt(np.add.reduce(np.square(values, dtype=np.float64))))
+        # As `rows.normalise`, to the last bit: what is answered must not depend on who asks at the same time.
+        is_unit = length == 0 or abs(length - 1) <= UNIT_TOLERANCE
+        data = values if is_unit else (values / np.float64(length)).astype(np.float32)
         return cls((np.array([0, len(indices)], np.int64), indices.astype(np.int32, copy=False), data), row.shape[1])
 
     def select_columns(self, columns: np.ndarray | None) -> SingleRow:

@@ -9,8 +9,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core import memory
 from neartag.core.errors import ParameterError
 from neartag.linalg.rows import as_rows
+
+BYTES_PER_COLUMN = 16  # of memory, at the very least: a count and a number
 
 
 def check_features(X: Any, n_features: int | None = None, owner: str = "the classifier", name: str = "X") -> Any:
@@ -92,7 +95,21 @@ def check_training(X: Any, Y: Any, owner: str = "the classifier") -> tuple[Any, 
     labels = check_labels(Y, owner)
     if labels.shape[0] != X.shape[0]:
         raise ParameterError(f"X has {X.shape[0]} points but Y has {labels.shape[0]}: give one label row a point")
+    check_room_for_columns(X.shape[1], labels.shape[1])
     return X, labels
+
+
+def check_room_for_columns(features: int, labels: int) -> None:
+    """Raise ParameterError where a few numbers for each feature and label would not fit into memory.
+
+    Every method keeps at least so many. A file's header may claim billions in a few bytes.
+    """
+    needed, there = BYTES_PER_COLUMN * (features + labels), memory.total()
+    if there is not None and needed > there:
+        raise ParameterError(
+            f"{features:,} features and {labels:,} labels take {memory.format_bytes(needed)} at least, and this "
+            f"machine has {memory.format_bytes(there)} of memory: leave out columns that never occur"
+        )
 
 
 def check_labels(Y: Any, owner: str = "the classifier") -> csr_matrix:

@@ -17,6 +17,7 @@ from neartag.serve.endpoints import Endpoints
 from neartag.serve.errors import HANDLERS, describe_statuses
 from neartag.serve.file_endpoints import FileEndpoints
 from neartag.serve.followed_model import FollowedModel
+from neartag.serve.guarded_protocol import AcceptErrors
 from neartag.serve.limits import LimitsMiddleware
 from neartag.serve.metrics import Metrics
 from neartag.serve.page_files import DOCS, FOLDER, ICON, INDEX
@@ -59,6 +60,7 @@ def create_app(folder: str | os.PathLike[str], settings: Settings | None = None)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(AcceptErrors())
         model.warm_up()
         model.start()
         yield

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 import signal
@@ -19,7 +17,7 @@ from neartag.data.documents import Document
 from neartag.serve.metrics import Metrics
 from neartag.storage import manifest
 from neartag.storage.bundle import can_update
-from neartag.tagging.live import Added, LiveTagger
+from neartag.tagging.live import Added, LiveTagger, Signature, read_signature
 from neartag.tagging.tagger import Tags, TextTagger
 
 logger = logging.getLogger("neartag.serve")
@@ -101,8 +99,6 @@ class FollowedModel:
         """Return what there is to say about the model."""
         tagger, taken_in = self._tagger, self._live.manifest
         stored = tagger.stored
-        # By content, not by time and place: all workers that have the same model say the same.
-        document = json.dumps(taken_in.to_json(), sort_keys=True)
         added = getattr(stored.model, "added", None)
         return {
             "ok": self.error is None,
@@ -111,7 +107,8 @@ class FollowedModel:
             "model": {
                 "name": self.folder.resolve().name,
                 "kind": stored.model.kind,
-                "version": hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+                # By content, not by time and place: all workers that have the same model say the same.
+                "version": taken_in.digest[:16],
                 "added": 0 if added is None else int(added.sum()),
                 "texts": stored.texts is not None,
                 "calibrated": tagger.calibration is not None,
@@ -119,8 +116,16 @@ class FollowedModel:
                 "thresholds": _thresholds(tagger),
                 "languages": [] if stored.vocabulary is None else stored.vocabulary.languages,
             },
+            "lag_seconds": self._lag(),
             "reload_error": self.error,
         }
+
+    def _lag(self) -> float:
+        """Return for how long the folder has held something that is not served; 0 where it is served as it is now."""
+        signature = self._read_signature()
+        if signature is None or signature == self._live.signature:
+            return 0.0
+        return max(0.0, time.time() - signature[0] / 1e9)
 
     def _change(self, change: Callable[[], Any]) -> Any:
         with self._lock:
@@ -128,12 +133,14 @@ class FollowedModel:
                 # A change made from another model would harm the folder.
                 raise ModelError(f"nothing can be changed while the model folder is not as it must be: {self.error}")
             try:
-                result = change()
-                self._publish()
+                try:
+                    return change()
+                finally:  # a change that is refused has looked at the folder first, and taken in what others wrote
+                    if self._live.tagger is not self._tagger:
+                        self._publish()
             except ModelError as error:
                 self._record_failure(error)
                 raise
-            return result
 
     def _take_in(self) -> bool:
         """Return whether there was something new in the folder, which is then read."""
@@ -162,12 +169,11 @@ class FollowedModel:
         self.error, self._failed = text, (self._read_signature(), time.monotonic())
         self._metrics.reload_errors += 1
 
-    def _read_signature(self) -> object:
+    def _read_signature(self) -> Signature | None:
         try:
-            status = os.stat(self.folder / manifest.MANIFEST)
+            return read_signature(self.folder)
         except OSError:
             return None
-        return status.st_mtime_ns, status.st_ino, status.st_size
 
     def _follow(self) -> None:
         parent = parent_process()

@@ -78,6 +78,7 @@ class LimitsMiddleware:
     async def _admit(
         self, scope: Message, receive: Receive, answer: _Answer, path: str, headers: dict[bytes, bytes]
     ) -> None:
+        _check_headers(scope["headers"])
         if self._hosts and _host(headers.get(b"host", b"")) not in self._hosts:
             raise Refusal(421, "the server does not answer for this host name: start it with --allow-host to allow it")
         if path in ALWAYS_ANSWERED:
@@ -118,6 +119,15 @@ class LimitsMiddleware:
         else:
             body.whole = True  # nobody reads it
         await self.app(scope, body.receive, answer)
+
+
+def _check_headers(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse what two programs could read in two ways, and what nobody here reads."""
+    seen = [(name, value) for name, value in headers if name in (b"host", b"content-encoding")]
+    if sum(name == b"host" for name, _ in seen) > 1:
+        raise Refusal(400, "the request has several Host headers: send one")
+    if any(name == b"content-encoding" and value.lower() != b"identity" for name, value in seen):
+        raise Refusal(415, "the body is compressed: send it as it is, without the header Content-Encoding")
 
 
 _HEADERS_READ = (b"host", b"content-type", b"content-length", REQUEST_ID_HEADER)

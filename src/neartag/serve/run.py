@@ -19,8 +19,10 @@ from uvicorn.supervisors import Multiprocess
 from neartag.core.errors import ParameterError
 from neartag.serve.app import create_app
 from neartag.serve.followed_model import FollowedModel
+from neartag.serve.guarded_protocol import GuardedProtocol, allow_many_files
 from neartag.serve.metrics import Metrics
 from neartag.serve.settings import SETTINGS_VARIABLE, Settings
+from neartag.serve.supervisor import Supervisor
 
 APPLICATION = "neartag.serve.app:from_environment"
 BACKLOG = 2048  # connections that may wait to be accepted
@@ -73,6 +75,7 @@ class SharedPort(socket.socket):
 
 def run(application: Any, settings: Settings, listening: socket.socket, workers: int) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are answered first."""
+    allow_many_files()
     config = uvicorn.Config(
         application,
         factory=isinstance(application, str),
@@ -82,26 +85,20 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
         log_level="warning",
         server_header=False,
         proxy_headers=False,
+        http=GuardedProtocol,
         ws="none",
         lifespan="on",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(settings.max_seconds) + GRACE_SECONDS,
-        **_healthcheck_timeout(),
     )
     with suppress(KeyboardInterrupt), listening:
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
         elif "target" in inspect.signature(Multiprocess).parameters:  # as long as uvicorn asked for it
-            older: Any = Multiprocess
+            older: Any = Supervisor
             older(config, target=uvicorn.Server(config).run, sockets=[listening]).run()
         else:
-            Multiprocess(config, sockets=[listening]).run()
-
-
-def _healthcheck_timeout() -> dict[str, Any]:
-    """Return how many seconds a worker may be too busy to answer its parent, where uvicorn lets us set that."""
-    name = "timeout_worker_healthcheck"
-    return {name: 30} if name in inspect.signature(uvicorn.Config.__init__).parameters else {}
+            Supervisor(config, sockets=[listening]).run()
 
 
 def _bind(made: socket.socket, address: Any) -> Any:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neartag.core.errors import ModelError
+from neartag.core.errors import ModelError, ParameterError
 from neartag.core.version import __version__
-from neartag.storage.content import REMEDY, decode_json
+from neartag.storage.content import REMEDY, decode_json, encode_json
 from neartag.storage.location import MANIFEST, check_model_folder
 
 FORMAT = "neartag-model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 OLDEST_FORMAT_VERSION = 1  # it has no texts, nothing added and no extras
+OLDEST_WITH_DIGEST = 3
 MAX_MANIFEST_BYTES = 64 * 2**20  # far more than settings need; a wrong file must not fill the memory
 HASH_DIGITS = 16  # of SHA-256 in a file name: short to read, and two contents never share them by chance
 
+FIELDS = {
+    *("format", "format_version", "neartag_version", "kind", "settings", "parts", "features", "label_names"),
+    *("point_names", "texts", "vocabulary", "added", "extras", "generation", "digest"),
+}
+DIGEST = re.compile(rf"[0-9a-f]{{{HASH_DIGITS},64}}")
 PART_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 FILE_NAME = re.compile(rf"{PART_NAME.pattern}\.[0-9a-f]{{{HASH_DIGITS}}}\.(?:safetensors|json)")
 
@@ -92,6 +101,7 @@ class Manifest:
         return {
             "format_version": FORMAT_VERSION,
             "neartag_version": self.neartag_version,
+            "digest": self.digest,
             "kind": self.kind,
             "settings": self.settings,
             "features": None if self.features is None else self.features.kind,
@@ -105,10 +115,23 @@ class Manifest:
             "bytes": sum(file.bytes for file in self.files),
         }
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that the folder holds: of model.json, which has that of each file."""
+        return str(self.to_json()["digest"])
+
+    def check_digest(self, expected: str, place: Path) -> None:
+        """Raise ModelError where the digest, of which the first digits may be given, is another one."""
+        wanted = expected.strip().lower()
+        if not DIGEST.fullmatch(wanted):
+            raise ParameterError(f"{expected!r:.80} is no digest: give the 64 digits that neartag inspect prints")
+        if not self.digest.startswith(wanted):
+            raise ModelError(f"{place} has the digest {self.digest}, not the one expected: get the right model")
+
     def to_json(self) -> dict[str, Any]:
         """Return the document that `parse_manifest` reads."""
         features = self.features
-        return {
+        document = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "neartag_version": self.neartag_version,
@@ -130,6 +153,15 @@ class Manifest:
             "extras": self.extras,
             "generation": self.generation,
         }
+        return {**document, "digest": compute_digest(document, f"the settings of {self.kind!r}")}
+
+
+def compute_digest(document: dict[str, Any], what: str = MANIFEST) -> str:
+    """Return the SHA-256 of what the document says, its own digest left out, however it is written down."""
+    others = {key: value for key, value in document.items() if key != "digest"}
+    # As it is read again: keys and numbers may change their type on the way.
+    read = json.loads(encode_json(others, what))
+    return hashlib.sha256(encode_json(read, what)).hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -165,6 +197,7 @@ def parse_manifest(document: dict[str, Any], path: Path) -> Manifest:
         raise ModelError(f"{path.parent} was written by neartag {written_by!r}, format {version}: upgrade neartag")
     if version < OLDEST_FORMAT_VERSION:
         raise ModelError(f"{path}: there is no format {version}: {REMEDY}")
+    _check_digest(document, version, path)
     features = document.get("features")
     if features is not None:
         features = _field(document, "features", dict, path)
@@ -188,6 +221,18 @@ def parse_manifest(document: dict[str, Any], path: Path) -> Manifest:
         generation=_field({"generation": 0, **document}, "generation", int, path),
         neartag_version=written_by,
     )
+
+
+def _check_digest(document: dict[str, Any], version: int, path: Path) -> None:
+    """Raise ModelError where the document is not as it was written; warn where nothing can tell."""
+    unknown = sorted(set(document) - FIELDS)
+    if unknown:
+        raise ModelError(f"{path}: the field {unknown[0]!r:.60} is not one of ours: {REMEDY}")
+    if version < OLDEST_WITH_DIGEST and "digest" not in document:
+        told = f"{path.parent} was written by an earlier neartag, and nothing tells whether its {MANIFEST} was damaged"
+        warnings.warn(f"{told}: add or forget a document, or save the model again", UserWarning, stacklevel=2)
+    elif _field(document, "digest", str, path) != compute_digest(document):
+        raise ModelError(f"{path} is not as it was written, its digest does not fit: {REMEDY}")
 
 
 def _parse_added(entry: Any, path: Path) -> AddedEntry:

@@ -172,7 +172,7 @@ def save_bundle(
     )
 
 
-def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
+def load(folder: str | os.PathLike[str], *, verify: bool = True, expect_digest: str | None = None) -> StoredModel:
     """Return the model of a folder with its names and its encoder.
 
     Parameters
@@ -181,6 +181,8 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
         The model folder.
     verify : bool, default True
         Compare every file with its checksum.
+    expect_digest : str, optional
+        The digest that `inspect` gave, or its first 16 digits or more: a folder with another one is refused.
 
     Returns
     -------
@@ -203,6 +205,8 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredModel:
     place = Path(folder)
     with ExitStack() as stack:
         manifest, handles = open_files(place, stack)
+        if expect_digest is not None:
+            manifest.check_digest(expect_digest, place)
         # Before the files are read: a folder of an unknown kind is refused at once.
         model_class = kinds.model_class(manifest.kind)
         encoder_class = None if manifest.features is None else kinds.encoder_class(manifest.features.kind)

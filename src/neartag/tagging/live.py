@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,8 +108,7 @@ class LiveTagger:
         """Add documents to the folder as `add` does, and return what that changed."""
         if not documents:
             return Added([], 0, [])
-        with self._lock, lock(self.folder):
-            self.refresh()
+        with self._change():
             known = [document.id for document in documents if document.id is not None and document.id in self.tagger]
             if replace and known:
                 # All in one write: a reader sees the old documents or the new ones, never neither.
@@ -134,10 +134,7 @@ class LiveTagger:
         ids : iterable of str
             The documents' ids; DataError where there is no such document.
         """
-        with self._lock, lock(self.folder):
-            self.refresh()
-            # A writer that was killed may have left files with documents that it had forgotten: remove them now.
-            remove_stale_files(self.folder, self.manifest.files)
+        with self._change():
             changed = self.tagger.copy()
             count = changed.forget(ids)
             if count:
@@ -149,8 +146,7 @@ class LiveTagger:
 
         The folder is written anew, and holds the old labels or the new ones whatever happens.
         """
-        with self._lock, lock(self.folder):
-            self.refresh()
+        with self._change():
             changed = self.tagger.copy()
             change(changed)
             self._write(changed)
@@ -160,6 +156,22 @@ class LiveTagger:
         """The folder's manifest, as of the tagger that is here."""
         assert self._manifest is not None
         return self._manifest
+
+    @property
+    def signature(self) -> Signature | None:
+        """The signature of the folder as of the tagger that is here."""
+        return self._signature
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Hold the folder for a change, with what others have written taken in.
+
+        A writer that was killed may have left files, with documents that it had forgotten among them: they are removed.
+        """
+        with self._lock, lock(self.folder):
+            self.refresh()
+            remove_stale_files(self.folder, self.manifest.files)
+            yield
 
     def _write(self, changed: TextTagger) -> None:
         store.save_bundle(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
@@ -197,9 +209,14 @@ class LiveTagger:
 
     def _read_signature(self) -> Signature:
         try:
-            status = os.stat(self.folder / MANIFEST)
+            return read_signature(self.folder)
         except OSError as error:
             if self._signature is None:  # it was never read
                 raise ModelError(f"{self.folder} is not a model folder, {error}: check the path") from error
             raise ModelError(f"{self.folder} cannot be read any more, {error}: put the model back") from error
-        return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def read_signature(folder: Path) -> Signature:
+    """Return the signature of a folder as it is now; OSError where it has no manifest."""
+    status = os.stat(folder / MANIFEST)
+    return status.st_mtime_ns, status.st_ino, status.st_size

@@ -20,6 +20,7 @@ from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_layout, settle_unlabelled
 from neartag.data.documents.parse import DocumentError, DocumentsOrErrors, RawDocument, decode_line, parse_document
 from neartag.data.files import line_error, open_to_read
+from neartag.data.read_limits import iterate_lines
 
 SAMPLE_BYTES = 2**20  # of the file, on which everything left open is settled
 _REMEDY = (
@@ -87,8 +88,8 @@ def _settle(path: Path, fields: Fields, labelled: bool, usual: str) -> Fields:
 class _TableLines:
     """The lines of a table as csv's reader wants them; keeps the first error in those that it took."""
 
-    def __init__(self, stream: IO[bytes], encoding: str) -> None:
-        self.stream, self.encoding = stream, encoding
+    def __init__(self, stream: IO[bytes], encoding: str, path: Path) -> None:
+        self.stream, self.encoding, self.path = stream, encoding, path
         self.n_skipped = 0
         self.error: tuple[int, DocumentError] | None = None
 
@@ -103,11 +104,11 @@ class _TableLines:
     def _read(self) -> Iterator[str]:
         if not is_by_lines(self.encoding):
             try:
-                yield from io.TextIOWrapper(self.stream, self.encoding, newline="\n")
+                yield from iterate_lines(io.TextIOWrapper(self.stream, self.encoding, newline="\n"), self.path)
             except UnicodeError as error:
                 raise DataError(f"cannot be read as {self.encoding} ({error}); {_SAVED_AS}") from error
             return
-        for number, line in enumerate(self.stream, start=1):
+        for number, line in enumerate(iterate_lines(self.stream, self.path), start=1):
             try:
                 text = decode_line(line, number, self.encoding)
             except DocumentError as error:
@@ -119,7 +120,7 @@ class _TableLines:
 
 def _read_rows(path: Path, stream: IO[bytes], fields: Fields) -> Iterator[tuple[int, list[str] | DataError]]:
     """Yield the first line number of each row, and its cells or its error; empty lines are no rows."""
-    lines = _TableLines(stream, fields.encoding or UTF8)
+    lines = _TableLines(stream, fields.encoding or UTF8, path)
     how = FORMATS[fields.quoting or "double"]
     parser = csv.reader(lines, delimiter=fields.delimiter or ",", strict=True, **how)
     while True:

@@ -21,7 +21,9 @@ from neartag.data.files import line_error, open_to_read, open_to_replace, quote,
 from neartag.data.formats.names import read_names_beside, write_names_beside
 from neartag.data.formats.xmc_rows import Header, parse_block
 from neartag.data.mapped import SpillableArrays
+from neartag.data.read_limits import LINE, limit, too_large
 
+_MAX_HEADER_BYTES = 1000  # of three numbers; a wrong file may be one long line
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?")
 BLOCK_BYTES = 1 << 22  # of text, read or written at a time
 
@@ -54,8 +56,8 @@ def read_xmc(
     """
     path = Path(path)
     with open_to_read(path) as stream:
-        header = _parse_header(stream.readline(), path)
-        X, Y = _read_rows(_read_blocks(stream, block_bytes), header, path, SpillableArrays(path, map_from))
+        header = _parse_header(stream.readline(_MAX_HEADER_BYTES), path)
+        X, Y = _read_rows(_read_blocks(stream, block_bytes, path), header, path, SpillableArrays(path, map_from))
     repeated = sort_and_find_repeated(X)
     if repeated is not None:
         ids = X.indices[X.indptr[repeated] : X.indptr[repeated + 1]]
@@ -71,7 +73,7 @@ def read_xmc(
 def read_sizes(path: Path | str) -> tuple[int, int, int]:
     """Return the numbers of points, features and labels in a file's first line."""
     with open_to_read(path) as stream:
-        return _parse_header(stream.readline(), Path(path))
+        return _parse_header(stream.readline(_MAX_HEADER_BYTES), Path(path))
 
 
 def write_xmc(dataset: Dataset, path: Path | str, *, block_bytes: int = BLOCK_BYTES) -> None:
@@ -126,18 +128,21 @@ def _parse_header(line: bytes, path: Path) -> Header:
     return header
 
 
-def _read_blocks(stream: IO[bytes], block_bytes: int) -> Iterator[bytes]:
+def _read_blocks(stream: IO[bytes], block_bytes: int, path: Path) -> Iterator[bytes]:
     """Yield the rest of a file in blocks of whole lines: all of the text would take more memory than the rows."""
-    rest = b""
+    longest = limit(LINE)
+    rest: list[bytes] = []  # of a line that is longer than a block; joined once, at its end
     while block := stream.read(block_bytes):
         end = block.rfind(b"\n") + 1
         if end:
-            yield rest + block[:end]
-            rest = block[end:]
+            yield b"".join([*rest, block[:end]])
+            rest = [block[end:]]
         else:
-            rest += block
-    if rest:
-        yield rest
+            rest.append(block)
+            if sum(map(len, rest)) > longest:
+                raise too_large(path, f"it has a line that is longer than {longest:,} bytes", LINE)
+    if any(rest):
+        yield b"".join(rest)
 
 
 def _read_rows(

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from neartag.core.errors import DataError
+from neartag.data.read_limits import Unpacking
 from neartag.data.registry.checksums import CHECKSUM_FILE, checksum, listed_checksum
 from neartag.data.registry.folders import OTHER_FOLDERS
 
@@ -111,8 +112,10 @@ def _extract_tar(archive: Path, folder: Path) -> None:
         raise DataError(
             f"{archive}: this Python cannot unpack it safely; update it, or unpack by hand beside the archive"
         )
+    unpacked = Unpacking(archive)
     with tarfile.open(archive, "r:*") as members:
         for member in members:
+            unpacked.count(member.size)
             if not (member.isfile() or member.isdir()):
                 raise _unsafe_member(archive, member.name)
             _check_path(archive, member.name)
@@ -121,7 +124,9 @@ def _extract_tar(archive: Path, folder: Path) -> None:
 
 def _extract_zip(archive: Path, folder: Path) -> None:
     with zipfile.ZipFile(archive) as members:
+        unpacked = Unpacking(archive)
         for member in members.infolist():
+            unpacked.count(member.file_size)
             _check_path(archive, member.filename)
             if stat.S_ISLNK(member.external_attr >> 16):
                 raise _unsafe_member(archive, member.filename)
@@ -132,7 +137,7 @@ def _extract_zip(archive: Path, folder: Path) -> None:
 
 def _check_path(archive: Path, name: str) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts:
+    if not name or path.is_absolute() or ".." in path.parts:
         raise _unsafe_member(archive, name)
 
 
