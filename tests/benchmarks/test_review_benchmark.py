@@ -30,18 +30,27 @@ def test_damage_is_found_as_what_is_missing_or_as_what_is_wrong(module):
     assert not is_found((3, "a", None), {(3, None, "missing")})
 
 
+def test_documents_stand_where_their_first_label_does(module):
+    review = module("review")
+    rows = np.array([4, 2, 4, 0, 1, 3])
+    ranked = review.DoubtfulPairs(rows, np.zeros(6), np.zeros(6, bool), np.arange(6.0)[::-1])
+    done = [(4, "a", None), (4, "b", "c"), (1, "a", None)]
+    assert [review.damaged_first(ranked, done, count) for count in (1, 2, 4)] == [100, 50, 50]
+
+
 def test_the_table_tells_gains_and_what_was_found(module):
     review = module("review")
     chosen, drawn = [[10.0, 12, 14, 16, 18, 20]], [list(range(10, 21))]
     found = {f"{kind} in {share}": 50.0 for kind in ("all", "removed", "replaced") for share in ("5%", "10%", "20%")}
     found |= {"replaced in 5% of wrong": 70.0, "removed in 5% of missing": 30.0}
+    found |= {"all in 5% of entries": 80.0, "damaged in 5% of documents": 90.0}
     results = {
         "choosing": {"toy": {"chosen": chosen, "random": drawn, "gain": 5.0, "half interval": 1.0}},
         "damage": {"toy": {"labels": 2000, "damaged": 100, "found": found, "s": [2.0, 4.0]}},
     }
     text = review.table(results)
     assert "| toy | 10.00 | 20.00 | 15.00 | **+5.00** ± 1.00 | 1,000 | 250 |" in text
-    assert "| toy | 2,000, 100 | **50.0%** | 50.0%, 50.0% | 50.0%, 50.0% | 70.0% | 30.0% | 3 |" in text
+    assert "| toy | 2,000, 100 | **50.0%** | 50.0%, 50.0% | 50.0%, 50.0% | 70.0% | 30.0% | 80.0% | 90.0% | 3 |" in text
     assert review.labels_for(np.array([1.0, 2.0]), 3.0) == "more than 100"
 
 

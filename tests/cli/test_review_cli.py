@@ -10,6 +10,7 @@ import pytest
 
 from cli_helpers import fail, invoke, succeed
 from neartag import TextTagger, X1Classifier
+from neartag.cli.review import _evidence_line
 from neartag.cli.review_table import as_csv
 from neartag.data.documents.label_cells import find_separator, split_cell
 
@@ -147,3 +148,8 @@ def test_mistakes_are_told(model, unlabelled):
     assert "would replace" in fail("review", model, unlabelled, "-o", unlabelled)
     assert "-n" in fail("review", model, unlabelled, "-n", "0")
     assert "no such file" in fail("review", model, "nowhere/docs.csv")
+
+
+def test_words_that_say_little_are_not_said_to_be_none():
+    near = {"id": "7", "similarity": 0.2, "labels": ["a"], "words": []}
+    assert _evidence_line(near) == "7 (0.20; no telling word in common): a"

@@ -193,6 +193,13 @@ def test_columns_of_the_same_name_need_a_prefix(model, tmp_path):
     )
 
 
+@pytest.mark.parametrize("option", ["--label-field=note", "--indicators", "--label-per-row"])
+def test_where_labels_are_is_not_asked_for(model, tmp_path, option):
+    source = write_csv(tmp_path / "docs.csv")
+    told = fail("tag", model, source, "-o", tmp_path / "out.csv", option)
+    assert told == f"error: {option.partition('=')[0]} says how labels are read, and tag reads none: leave it out\n"
+
+
 def test_the_separator_is_one_that_no_label_holds(model, tmp_path):
     source = write_csv(tmp_path / "docs.csv")
     told = fail("tag", model, source, "-o", tmp_path / "out.csv", "--separator", ",", "-q")
@@ -223,7 +230,8 @@ def test_a_file_is_replaced_only_when_asked_for(model, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes with names")
-def test_a_kill_in_the_middle_leaves_the_old_file(model, tmp_path):
+@pytest.mark.parametrize("ended_by", ["SIGKILL", "SIGTERM"])
+def test_a_kill_in_the_middle_leaves_the_old_file(model, tmp_path, ended_by):
     os.mkfifo(tmp_path / "docs.jsonl")
     target = tmp_path / "out.jsonl"
     target.write_text("old")
@@ -236,9 +244,13 @@ def test_a_kill_in_the_middle_leaves_the_old_file(model, tmp_path):
             assert run.poll() is None, run.stderr.read()
             assert time.monotonic() < until
             time.sleep(0.02)
-        run.send_signal(signal.SIGKILL)
-        run.communicate()
+        run.send_signal(getattr(signal, ended_by))
+        _, told = run.communicate()
     assert target.read_text() == "old"
+    if ended_by == "SIGTERM":
+        assert run.returncode == 143
+        assert told.splitlines()[-1] == "terminated"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "out.jsonl"]
 
 
 def test_a_path_where_a_text_was_meant_is_recognised(model, tmp_path, monkeypatch):

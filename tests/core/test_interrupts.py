@@ -10,7 +10,7 @@ import time
 import pytest
 
 from neartag.core import jit
-from neartag.core.interrupts import delayed_interrupt
+from neartag.core.interrupts import delayed_interrupt, end_orderly_when_terminated
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "kill") or os.name == "nt", reason="Windows has no SIGINT to send")
 
@@ -37,6 +37,30 @@ def test_an_interrupt_inside_acts_at_the_end():
         work()
     assert done == ["inside"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_sigterm_ends_the_program_after_what_it_must_not_cut():
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    done = []
+
+    def work() -> None:
+        with delayed_interrupt():
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.01)
+            done.append("inside")
+        done.append("after")
+
+    try:
+        end_orderly_when_terminated()
+        with pytest.raises(SystemExit) as ended:
+            work()
+        assert ended.value.code == 143
+        assert done == ["inside"]
+        os.kill(os.getpid(), signal.SIGTERM)  # a second one does not cut the cleaning up
+        end_orderly_when_terminated()
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN, "who ignores it goes on ignoring it"
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_an_error_inside_is_still_told():

@@ -8,6 +8,8 @@ import json
 import os
 import random
 import sys
+import warnings
+from zipfile import ZipFile
 
 import pytest
 
@@ -336,6 +338,24 @@ class TestExcel:
         assert found_in(path, Fields(sheet="sheet 1")) == READ
         with pytest.raises(DataError, match="its sheets are 'sheet 0', 'sheet 1'"):
             found_in(path, Fields(sheet="x"))
+
+    def test_formulas_without_a_saved_value_are_told(self, tmp_path):
+        rows = [["text", "labels", "n"], ['="bake"&" bread"', "food", "=1+1"], ["ride", "sport", 2]]
+        path = self.book(tmp_path / "d.xlsx", [["text", "labels"]], rows)  # openpyxl saves no values, as Excel does
+        with pytest.warns(
+            UserWarning, match=r"d\.xlsx: the formula of cell A2 has no saved value, and those of 1 more"
+        ):
+            resolve_fields(path, Fields(sheet="sheet 1"))
+        saved = tmp_path / "saved.xlsx"
+        with ZipFile(path) as source, ZipFile(saved, "w") as target:
+            for name in source.namelist():
+                content = (
+                    source.read(name).replace(b"</f><v></v>", b"</f><v>1</v>").replace(b"</f><v />", b"</f><v>1</v>")
+                )
+                target.writestr(name, content.replace(b"</f><v/>", b"</f><v>1</v>"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert found_in(saved, Fields(sheet="sheet 1"))[0][0] == "1"
 
     def test_faults(self, tmp_path, write, monkeypatch):
         pytest.importorskip("openpyxl")

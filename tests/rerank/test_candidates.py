@@ -360,8 +360,8 @@ def test_how_many_candidates_are_asked_for(n, n_labels, each, wanted):
 
 
 @quick
-@given(seed=seeds, k=st.integers(1, 9), threads=st.integers(1, 2))
-def test_the_best_and_ties_to_the_more_frequent_and_then_to_the_lower_id(seed, k, threads):
+@given(seed=seeds, k=st.integers(1, 9), threads=st.integers(1, 2), some=st.booleans())
+def test_the_best_and_ties_to_the_more_frequent_and_then_to_the_lower_id(seed, k, threads, some):
     random = np.random.default_rng(seed)
     labels, scores = np.full((10, 7), -1, np.int32), np.full((10, 7), -1.0)
     frequency = random.integers(0, 3, 15)
@@ -369,10 +369,12 @@ def test_the_best_and_ties_to_the_more_frequent_and_then_to_the_lower_id(seed, k
         count = random.integers(0, 8)
         labels[row, :count] = random.permutation(15)[:count]
         scores[row, :count] = random.integers(0, 4, count) / 4
-    found, values = best_candidates(*frozen(labels, scores), frequency, k, threads)
+    allowed = random.random(15) < 0.5 if some else None
+    found, values = best_candidates(*frozen(labels, scores), frequency, k, threads, allowed)
     assert found.shape == values.shape == (10, k)
     for row in range(10):
         there = [(label, score) for label, score in zip(labels[row], scores[row], strict=True) if label >= 0]
+        there = [pair for pair in there if allowed is None or allowed[pair[0]]]
         wanted = sorted(there, key=lambda pair: (-pair[1], -frequency[pair[0]], pair[0]))[:k]
         wanted += [(-1, 0)] * (k - len(wanted))
         assert list(zip(found[row].tolist(), values[row].tolist(), strict=True)) == wanted

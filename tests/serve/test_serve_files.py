@@ -175,6 +175,10 @@ def test_labels_of_a_file_are_chosen_as_those_of_a_text_are(client):
         wanted = client.post("/tag", {"texts": TEXTS, "k": 3, **query}).json()["results"]
         assert [row["labels"] for row in rows] == [";".join(tag["label"] for tag in each["labels"]) for each in wanted]
     assert "no label" in error_of(send(client, content, include=["nothing"]), 422)
+    told = error_of(send(client, content, treshold="0.9", text_fields="a"), 422)
+    assert told.startswith("there is no parameter 'treshold', 'text_fields'; there are delimiter, encoding, exclude,")
+    asked = send(client, content, path="/review-file", k=3)
+    assert "no parameter 'k'" in error_of(asked, 422), "another endpoint has it"
 
 
 def test_files_have_limits(folder, monkeypatch):

@@ -41,6 +41,13 @@ def server(trained, tmp_path_factory):
         made.folder = folder
         made.workers(2)
         yield made
+        found = made.workers(2)
+        made.process.kill()
+        made.process.wait(START)
+        deadline = time.monotonic() + START
+        while any(_lives(worker) for worker in found):
+            assert time.monotonic() < deadline, "a worker outlives the one that started it"
+            time.sleep(0.02)
 
 
 def restored(server, trained):
@@ -223,28 +230,19 @@ def test_one_worker_ends_on_its_own_too(trained, tmp_path):
         assert not any("Traceback" in line for line in server.heard)
 
 
-def test_a_worker_that_dies_is_replaced_and_none_outlives_the_one_that_started_them(trained, tmp_path):
-    trained.save(tmp_path / "model")
-    with running(tmp_path / "model") as server:
-        first = server.workers(2)
-        os.kill(first[0], signal.SIGKILL)
-        deadline = time.monotonic() + START
-        while True:
-            found = set(server.workers(2))
-            if first[0] not in found and len(found) == 2:
-                break
-            assert time.monotonic() < deadline
-        assert first[1] in found
-        (new,) = found - set(first)
-        assert any(
-            f"worker {first[0]} ended with status -9: worker {new} takes its place" in line for line in server.heard
-        )
-        server.process.kill()
-        server.process.wait(START)
-        deadline = time.monotonic() + START
-        while any(_lives(worker) for worker in found):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+def test_a_worker_that_dies_is_replaced(server):
+    first = server.workers(2)
+    os.kill(first[0], signal.SIGKILL)
+    deadline = time.monotonic() + START
+    while True:
+        found = set(server.workers(2))
+        if first[0] not in found and len(found) == 2:
+            break
+        assert time.monotonic() < deadline
+    assert first[1] in found
+    (new,) = found - set(first)
+    told = f"worker {first[0]} ended with status -9: worker {new} takes its place"
+    assert any(told in line for line in server.heard)
 
 
 def test_the_load_is_measured_and_written(trained, tmp_path, monkeypatch):

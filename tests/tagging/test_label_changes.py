@@ -224,6 +224,10 @@ def test_scores_of_a_refined_model_stay_where_labels_are_left_out(refined):
     only = refined.predict(texts, width, include=gone)
     assert only == [[tag for tag in tags if tag.label in gone] for tags in everything]
     assert refined.predict(texts, width) == everything
+    rows, some = refined.stored.features.transform(texts), refined.restrict([everything[0][-1].label], None)
+    whole, left = (model.decision_function(rows).toarray() for model in (refined.stored.model, some))
+    np.testing.assert_array_equal(left, np.where(some.allowed, whole, 0))  # no frequent label stands in
+    assert 0 < left.any(axis=1).sum() < len(texts)
 
 
 def test_other_methods_answer_with_some_labels_too():

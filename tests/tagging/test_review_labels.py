@@ -56,6 +56,9 @@ def test_centroids_are_those_of_the_other_documents(points):
     rows, Y = points
     dense, given = rows.toarray(), Y.toarray() > 0
     found = centroid_cosines(rows, Y, *all_pairs(Y)).reshape(Y.shape)
+    np.testing.assert_allclose(centroid_cosines(dense, Y, *all_pairs(Y)), found.ravel())
+    some = np.array([7, 3, 7]), np.array([5, 0, 1])  # in any order, and not of every label
+    np.testing.assert_array_equal(centroid_cosines(rows, Y, *some), found[some])
     for document in range(20):
         others = np.arange(20) != document
         for label in range(6):
@@ -106,8 +109,25 @@ def test_a_label_taken_away_leaves_the_features_of_its_pair_as_they_are(points):
     less = Y.copy().tolil()
     less[document, label] = 0
     pair = np.array([document]), np.array([label])
-    features = [PairFeatures.prepare(rows, csr_matrix(each), None, np.arange(20)).of_pairs(*pair) for each in (Y, less)]
-    np.testing.assert_allclose(*features, atol=1e-6)
+    answers = csr_matrix(np.random.default_rng(1).random(Y.shape))
+    prepared = [PairFeatures.prepare(rows, csr_matrix(each), answers, np.arange(20)) for each in (Y, less)]
+    np.testing.assert_allclose(*(each.of_pairs(*pair, with_size=True) for each in prepared), atol=1e-6)
+
+
+def test_a_label_is_compared_with_what_is_foreseen_of_it_elsewhere(points):
+    rows, Y = points
+    answers = np.random.default_rng(2).random(Y.shape)
+    told = PairFeatures.prepare(rows, Y, csr_matrix(answers), np.arange(20)).of_pairs(*all_pairs(Y), with_size=True)
+    size, answered, of_label, expected = (each.reshape(Y.shape) for each in told.T[-5:-1])
+    given, logs = Y.toarray() > 0, np.log(answers + 0.001)
+    np.testing.assert_allclose(answered, logs, rtol=1e-5)
+    np.testing.assert_allclose(expected, np.log(answers.sum(axis=1, keepdims=True) + 0.01).repeat(6, axis=1), rtol=1e-5)
+    for document in range(20):
+        others = given & (np.arange(20) % 5 != document % 5)[:, None]
+        for label in range(6):
+            assert size[document, label] == given[document].sum() - given[document, label]
+            sums, count = logs[:, label][others[:, label]].sum(), others[:, label].sum()
+            assert of_label[document, label] == pytest.approx((sums + 2 * logs[others].mean()) / (count + 2), abs=1e-5)
 
 
 def test_answers_by_folds_come_from_models_that_do_not_know_the_document(points):

@@ -133,6 +133,8 @@ def test_labels_are_selected_by_name_prefix_and_broader_concept():
     assert chosen(["anim*"]) == ["animals", "animation"]
     assert chosen(["under:dogs"]) == ["dogs", "puppies"]
     assert chosen(["under:animals"], ["dogs"]) == ["animals", "puppies"]
+    assert chosen(["animation", "hounds", "puppies"]) == ["animation", "dogs", "puppies"]
+    assert chosen({"animals"}) == ["animals"]
     assert chosen(exclude=["under:animals"]) == ["animation"]
     assert chosen([]) == []
     for wrong in ("cats", "cats*", "under:cats"):

@@ -42,7 +42,7 @@ def evaluate(
         typer.Option(
             metavar="SCORE|f1|precision=P",
             help="The score from which labels count as given.  [default: f1, the model's own for the best F1; where it "
-            "has none, the best for these points]",
+            "has none, the best for these documents]",
         ),
     ] = None,
     overwrite: Annotated[
@@ -126,7 +126,7 @@ def evaluate(
     if as_json:
         output.show_json(found)
     else:
-        show(found)
+        show(found, output.things(stored.features is not None))
     if report is None:
         step = f"neartag evaluate {model} {data} --report report.html"
         output.suggest(step, "shows it by label and the worst documents", quiet=quiet or as_json)
@@ -194,21 +194,21 @@ def _write_files(
         output.message(f"the report is in {report}: open it in a browser", quiet=quiet)
 
 
-def show(report: dict[str, Any]) -> None:
-    """Print what can never be right, then the tables."""
+def show(report: dict[str, Any], things: str) -> None:
+    """Print what can never be right, then the tables; `things` are documents or points."""
     points, seconds, scores = report["points"], report["seconds"], report["metrics"]
     without, unknown = report["points_without_labels"], report["unknown_labels"]
     if without:
-        print(f"points without a label: {without:,} of {points:,}, which score 0")
+        print(f"{things} without a label: {without:,} of {points:,}, which score 0")
     if unknown:
         print(f"labels that the model does not know: {unknown:,} of {report['labels']:,}, which it cannot find")
     rows = [[about, *(f"{scores[f'{family}@{k}']:.2f}" for k in CUTS)] for family, about in _FAMILIES.items()]
-    title = f"{points:,} points, {1000 * seconds / points:.3g} ms each"
+    title = f"{points:,} {things}, {1000 * seconds / points:.3g} ms each"
     output.show_table(["percent", *(f"@{k}" for k in CUTS)], rows, title=title)
     print()
-    _show_thresholds(report)
+    _show_thresholds(report, things)
     headings = [
-        "points in training",
+        f"{things} in training",
         "labels",
         "pairs",
         *(f"P@{k}" for k in CUTS),
@@ -220,12 +220,12 @@ def show(report: dict[str, Any]) -> None:
         for name, band in report["by_frequency"].items()
     ]
     print()
-    output.show_table(headings, rows, title="by how many training points have the label")
+    output.show_table(headings, rows, title=f"by how many {things} in training have the label")
 
 
-def _show_thresholds(report: Mapping[str, Any]) -> None:
+def _show_thresholds(report: Mapping[str, Any], things: str) -> None:
     """Print what the labels given from a score on are worth."""
-    headings = ["threshold", "score", "labels per point", "precision", "recall", "F1 micro", "F1 macro"]
+    headings = ["threshold", "score", f"labels per {things[:-1]}", "precision", "recall", "F1 micro", "F1 macro"]
     rows = [
         [
             _WAYS[way["name"]],

@@ -14,13 +14,13 @@ def show(model: str, report: dict[str, Any], *, whole: bool = False) -> None:
     """Print the report of `neartag.cli.inspect.describe`; tables of parameters, clusters and files if it is whole."""
     method = registry.get(report["kind"])
     of_texts = report["trained_on_texts"]
-    things = "documents" if of_texts else "points"
+    things = output.things(of_texts)
     output.show_pairs(
         [
             ("model", f"{model}, {method.title}{', refined' if report.get('refinement') else ''}"),
             ("learned from", f"{report['points']:,} {things} with {report['labels']:,} labels"),
             ("takes", f"texts; {report['features']:,} features" if of_texts else f"{report['features']:,} features"),
-            *_quality(report.get("calibration")),
+            *_quality(report.get("calibration"), things),
             ("written", f"{report['written']}, by neartag {report['neartag_version']}"),
             ("size", output.human_bytes(report["bytes"])),
             ("digest", report["digest"]),
@@ -30,19 +30,19 @@ def show(model: str, report: dict[str, Any], *, whole: bool = False) -> None:
     settings = report["parameters"]
     if "drift" in report:
         print()
-        _show_drift(report["drift"])
+        _show_drift(report["drift"], things)
     if settings.get("refine"):
         print()
-        _show_refinement(report)
+        _show_refinement(report, things)
     if report.get("calibration"):
         print()
-        _show_calibration(report["calibration"])
+        _show_calibration(report["calibration"], things)
     if whole:
-        _show_all(report)
+        _show_all(report, things)
 
 
-def _quality(calibration: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Return how good the model was on points held out of training, if there were any."""
+def _quality(calibration: dict[str, Any] | None, things: str) -> list[tuple[str, str]]:
+    """Return how good the model was on what was held out of training, if there were any."""
     if calibration is None:
         return [("how good", "not known: neartag evaluate MODEL DATA tells it")]
     best = calibration["best_f1"]
@@ -50,16 +50,18 @@ def _quality(calibration: dict[str, Any] | None) -> list[tuple[str, str]]:
         (
             "how good",
             f"F1 {100 * best['f1']:.1f} (precision {100 * best['precision']:.1f}, recall {100 * best['recall']:.1f}), "
-            f"on {calibration['points']:,} held-out points, with --threshold f1",
+            f"on {calibration['points']:,} held-out {things}, with --threshold f1",
         )
     ]
 
 
-def _show_all(report: dict[str, Any]) -> None:
+def _show_all(report: dict[str, Any], things: str) -> None:
     """Print parameters, clusters and files."""
     yes = {True: "yes", False: "no"}
     print()
-    output.show_pairs([("names", f"of labels: {yes[report['label_names']]}, of points: {yes[report['point_names']]}")])
+    output.show_pairs(
+        [("names", f"of labels: {yes[report['label_names']]}, of {things}: {yes[report['point_names']]}")]
+    )
     print()
     settings = report["parameters"]
     rows = [
@@ -70,7 +72,7 @@ def _show_all(report: dict[str, Any]) -> None:
     output.show_table(["parameter", "value", "default", "meaning"], rows, words=(0, 1, 2, 3))
     if "learners" in report:
         print()
-        _show_learners(report["learners"])
+        _show_learners(report["learners"], things)
     print()
     rows = [[name, output.human_bytes(size)] for name, size in report["files"].items()]
     output.show_table(["file", "size"], [*rows, ["all", output.human_bytes(report["bytes"])]])
@@ -86,13 +88,13 @@ def _features(report: dict[str, Any]) -> list[tuple[str, str]]:
     return [*chosen, *([] if language is None else [("language", LANGUAGES[language].capitalize())]), *encoders]
 
 
-def _show_refinement(report: dict[str, Any]) -> None:
+def _show_refinement(report: dict[str, Any], things: str) -> None:
     refinement, labels = report["refinement"], report["labels"]
     if refinement is None:
         from neartag.x1.resolve import MIN_POINTS_TO_RERANK
 
         few = report["points"] < MIN_POINTS_TO_RERANK
-        why = "there were too few points to fit them to" if few else "votes alone were better on the points held out"
+        why = f"there were too few {things} to fit them to" if few else f"votes alone were better on {things} held out"
         output.show_pairs([("rankers", f"none: {why}, and votes decide alone")])
         return
     later = refinement["later_rankers"]
@@ -107,27 +109,27 @@ def _show_refinement(report: dict[str, Any]) -> None:
     )
 
 
-def _show_drift(drift: dict[str, Any]) -> None:
+def _show_drift(drift: dict[str, Any], things: str) -> None:
     errors = [
         f"{what} {100 * drift[name]:.1f}%"
-        for what, name in (("of trained points", "error_trained"), ("of added ones", "error_added"))
+        for what, name in ((f"of trained {things}", "error_trained"), ("of added ones", "error_added"))
         if drift[name] is not None
     ]
     output.show_pairs(
         [
-            ("added since", f"{drift['added']:,} of {drift['points']:,} points"),
-            ("forgotten", f"{drift['forgotten']:,} points that were learned from"),
+            ("added since", f"{drift['added']:,} of {drift['points']:,} {things}"),
+            ("forgotten", f"{drift['forgotten']:,} {things} that were learned from"),
             ("error", ", ".join(errors) or "unknown"),
             ("train again", drift["retrain"] or "not needed"),
         ]
     )
 
 
-def _show_calibration(calibration: dict[str, Any]) -> None:
+def _show_calibration(calibration: dict[str, Any], things: str) -> None:
     best = calibration["best_f1"]
     output.show_pairs(
         [
-            ("scores", f"probabilities, {calibration['kind']}, from {calibration['points']:,} held-out points"),
+            ("scores", f"probabilities, {calibration['kind']}, from {calibration['points']:,} held-out {things}"),
             (
                 "off by",
                 f"{100 * calibration['error']:.1f} percentage points on average (Brier {calibration['brier']:.3f})",
@@ -162,8 +164,8 @@ def _cut_cells(cut: dict[str, float]) -> list[str]:
     return [f"{cut['threshold']:.3f}", f"{100 * cut['precision']:.1f}%", f"{100 * cut['recall']:.1f}%"]
 
 
-def _show_learners(learners: list[dict[str, Any]]) -> None:
-    headings = ["learner", "clusters", "points: min", "median", "max", "unexplained: min", "median", "max"]
+def _show_learners(learners: list[dict[str, Any]], things: str) -> None:
+    headings = ["learner", "clusters", f"{things}: min", "median", "max", "unexplained: min", "median", "max"]
     rows = [
         [
             str(number),

@@ -35,6 +35,7 @@ from neartag.cli.tune import tune
 from neartag.cli.update import add, forget
 from neartag.cli.warm_up import warm_up
 from neartag.core.errors import NeartagError
+from neartag.core.interrupts import Terminated, end_orderly_when_terminated
 from neartag.core.version import __version__
 
 USER_ERROR = 2  # exit status
@@ -65,6 +66,9 @@ class Commands(TyperGroup):
             except MemoryError as error:
                 asked = f" ({error})" if str(error) else ""
                 _fail(f"there is not enough memory{asked}: give less data, or use a machine that has more")
+            except Terminated:
+                print("terminated", file=sys.stderr)
+                raise
             except BrokenPipeError:
                 _drop_output()
                 sys.exit(1)
@@ -129,6 +133,7 @@ def start(
 
 def run() -> None:
     """Run the command line on the program's arguments."""
+    end_orderly_when_terminated()
     for stream in (sys.stdout, sys.stderr):
         # An old terminal cannot show every character: an escape is better than a crash.
         if hasattr(stream, "reconfigure"):

@@ -20,7 +20,13 @@ _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in _CODES}
 _MAX_WIDE_COLUMNS = 7  # a table with more has less space between columns
 _MAX_LINE_COLUMNS = 100  # longer lines of text are hard to read
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # of a column, for the end of a bar
+NO_TELLING_WORD = "no telling word in common"  # words that say little are not listed, though both texts have them
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def things(of_texts: bool) -> str:
+    """Return what to call what a model learned from: people who have texts think of documents."""
+    return "documents" if of_texts else "points"
 
 
 def message(text: str, *, quiet: bool = False) -> None:

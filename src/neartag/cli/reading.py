@@ -251,6 +251,13 @@ class Reading:
         """For a report: how many lines were skipped, and the first few errors; nothing without --skip-bad."""
         return {} if self.bad is None else {"skipped": self.bad.count, "skipped_because": self.bad.messages}
 
+    def refuse_label_options(self, command: str) -> None:
+        """Raise ParameterError for options that say where labels are, where a command reads none."""
+        options = {"--label-field": self.label_field or None, "--indicators": self.indicators}
+        for name, value in {**options, "--label-per-row": self.label_per_row}.items():
+            if value is not None:
+                raise ParameterError(f"{name} says how labels are read, and {command} reads none: leave it out")
+
     def tell_understood(self, quiet: bool) -> None:
         """Print how files were read, once for each."""
         from neartag.cli import output

@@ -197,7 +197,7 @@ def _name(row: Row) -> str:
 
 
 def _evidence_line(near: Row) -> str:
-    words = ", ".join(near["words"]) or "no word in common"
+    words = ", ".join(near["words"]) or output.NO_TELLING_WORD
     return f"{near['id']} ({near['similarity']:.2f}; {words}): {', '.join(near['labels'])}"
 
 

@@ -104,6 +104,7 @@ def tag(
     whole or not at all.
     """
     min_score = read_threshold(threshold)
+    reading.refuse_label_options("tag")
     if target is not None:
         if len(texts) != 1:
             raise ParameterError(f"-o takes one table, and {len(texts)} are given: tag one after the other")
@@ -197,7 +198,7 @@ def _show_reasons(reasons: list[Reason]) -> None:
             print(f"  {WITHOUT_VOTERS[reason.found]}")
         for voter in reason.voters:
             told = [_list_words(voter.words), f"near in meaning by {_list_words(voter.meaning)}" * bool(voter.meaning)]
-            words = "; ".join(filter(None, told)) or "no word in common"
+            words = "; ".join(filter(None, told)) or output.NO_TELLING_WORD
             print(f"  {100 * voter.share:4.1f}% of the votes  {output.escape_controls(voter.id)}: {words}")
             if voter.text:
                 print(f"        {output.shorten(voter.text)}")

@@ -212,8 +212,9 @@ def train(
         wish = None if calibration == "none" else calibration
         stored = fit_bundle(corpus, classifier, fitted, calibration=wish, progress=progress)
     cost = usage.measure()
+    things = output.things(fitted is not None)
     if votes_were_better(stored.model):
-        output.message("votes alone decide: on the points held out they were better than rankers", quiet=quiet)
+        output.message(f"votes alone decide: on {things} held out they were better than rankers", quiet=quiet)
     with progress.start(None, f"saving {model}"):
         check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
         save_bundle(replace(stored, vocabulary=concepts), model)
@@ -235,6 +236,8 @@ def train(
             "model_bytes": disk_bytes(Path(model)),
         },
         as_json,
+        things,
+        quiet=quiet,
     )
     if fitted is not None and fitted.accepts == "text":
         output.suggest(f'neartag tag {model} "a text"', "gives its labels", quiet=quiet or as_json)
@@ -266,17 +269,19 @@ def count_mapped_bytes(dataset: Any) -> int:
     return mapped_bytes(*((X.indices, X.data) if hasattr(X, "indices") else (X,)), Y.indices, Y.data)
 
 
-def show_report(report: dict[str, Any], as_json: bool) -> None:
-    """Print what was trained and what it cost."""
+def show_report(report: dict[str, Any], as_json: bool, things: str, *, quiet: bool) -> None:
+    """Print what was trained and what it cost; JSON, which was asked for, also where it is to be quiet."""
     if as_json:
         output.show_json(report)
+        return
+    if quiet:
         return
     peak, mapped = report["peak_rss_bytes"], report["mapped_bytes"]
     title = registry.get(report["method"]).title
     output.show_pairs(
         [
             ("model", f"{report['model']}, {title}, {output.human_bytes(report['model_bytes'])}"),
-            ("points n", f"{report['points']:,}"),
+            (f"{things} n", f"{report['points']:,}"),
             ("features d", f"{report['features']:,}"),
             ("labels L", f"{report['labels']:,}"),
             *(("encoder", f"{each['name']}, {each['dim']} dimensions") for each in report.get("encoders", [])),

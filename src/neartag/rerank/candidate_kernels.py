@@ -206,14 +206,22 @@ def candidates(
         _clear(third_touched, by_centroid, third, third_noted)
 
 
-@kernel(types.void(read(ID, 2), read(DOUBLE, 2), POINTER, ID[:, ::1], DOUBLE[:, ::1], COUNT, COUNT))
-def best_candidates(labels, scores, frequency, out_labels, out_scores, start, stop):
-    """The best candidates of each row, best first; ties to the more frequent label, then to the lower id."""
+@kernel(
+    types.void(
+        *(read(ID, 2), read(DOUBLE, 2), POINTER, read(types.boolean), ID[:, ::1], DOUBLE[:, ::1], COUNT, COUNT),
+    )
+)
+def best_candidates(labels, scores, frequency, allowed, out_labels, out_scores, start, stop):
+    """The best candidates of each row, best first; ties to the more frequent label, then to the lower id.
+
+    Of `allowed` (L,), unless it is empty, the others are left out.
+    """
     for i in range(start, stop):
         filled = 0
         for c in range(labels.shape[1]):
-            if labels[i, c] >= 0:
-                filled = place_label(labels[i, c], scores[i, c], frequency, filled, out_labels[i], out_scores[i])
+            label = labels[i, c]
+            if label >= 0 and (allowed.shape[0] == 0 or allowed[label]):
+                filled = place_label(label, scores[i, c], frequency, filled, out_labels[i], out_scores[i])
         for slot in range(filled, out_labels.shape[1]):
             out_labels[i, slot], out_scores[i, slot] = -1, 0.0
 

@@ -21,6 +21,7 @@ from neartag.search.weights import Voters
 CANDIDATES_PER_LABEL, MIN_CANDIDATES_PER_SOURCE, MAX_CANDIDATES_PER_SOURCE = 6, 20, 76
 # Points of one piece of work at least.
 MIN_PIECE = 256
+_ALL_ALLOWED = np.empty(0, bool)
 
 
 @dataclass
@@ -113,10 +114,15 @@ def _no_labels(m: int) -> CSRArrays:
 
 
 def best_candidates(
-    labels: np.ndarray, scores: np.ndarray, frequency: np.ndarray, k: int, threads: int
+    labels: np.ndarray,
+    scores: np.ndarray,
+    frequency: np.ndarray,
+    k: int,
+    threads: int,
+    allowed: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k best of each row's candidates (m, k), and their scores; ties as in a vote."""
+    """Return the k best of each row's candidates (m, k), and their scores; ties and `allowed` (L,) as in a vote."""
     best, best_scores = np.empty((len(labels), k), np.int32), np.empty((len(labels), k))
-    arguments = labels, scores, frequency, best, best_scores
+    arguments = labels, scores, frequency, _ALL_ALLOWED if allowed is None else allowed, best, best_scores
     run_ranges(candidate_kernels.best_candidates, len(labels), threads, *arguments)
     return best, best_scores

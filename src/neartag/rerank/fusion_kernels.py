@@ -86,12 +86,16 @@ def log_odds(features, tables, out, start, stop):
 
 @kernel(
     types.void(
-        *(read(ID, 2), read(FLOAT, 3), read(FLOAT, 2), POINTER, FLAGS, FLAGS, types.UniTuple(FLOAT, 2), TABLES),
+        *(read(ID, 2), read(FLOAT, 3), read(FLOAT, 2), POINTER, FLAGS, FLAGS, types.UniTuple(FLOAT, 2), TABLES, FLAGS),
         *(DOUBLE[:, ::1], COUNT, COUNT),
     )
 )
-def probabilities(labels, evidence, margins, frequency, ranked, without_centroid, defaults, tables, out, start, stop):
+def probabilities(
+    labels, evidence, margins, frequency, ranked, without_centroid, defaults, tables, asked, out, start, stop
+):
     """How likely each row's candidates are right (m, room), −1 where there is none, from what speaks for them.
+
+    Of `asked` (L,), unless it is empty, the others get −1 too: only their margins count, for those beside them.
 
     As `candidates.Candidates.fusion_features` and `log_odds`, without writing the features down. `defaults` are the
     similarity of labels without a centroid, and how far labels without a ranker from training are behind. A fusion of
@@ -108,7 +112,7 @@ def probabilities(labels, evidence, margins, frequency, ranked, without_centroid
                 largest = max(largest, margins[i, c])
         for c in range(labels.shape[1]):
             label, told = labels[i, c], evidence[i, c]
-            if label < 0:
+            if label < 0 or (asked.shape[0] > 0 and not asked[label]):
                 out[i, c] = -1.0
                 continue
             features[0] = margins[i, c]

@@ -25,6 +25,8 @@ from neartag.rerank.rankers import Rankers
 from neartag.rerank.unranked import score_unranked
 from neartag.search.weights import Voters
 
+_EVERY_LABEL = np.empty(0, bool)  # as the kernel takes it
+
 
 @dataclass
 class Reranker:
@@ -53,8 +55,18 @@ class Reranker:
         candidates.labels[frequency[candidates.labels] == 0] = -1  # their points were all forgotten; −1 stays −1
         return candidates
 
-    def scores(self, X: Rows | SingleRow, candidates: Candidates, frequency: np.ndarray, threads: int) -> np.ndarray:
-        """Return the probability of each candidate (m, room), −1 where there is none."""
+    def scores(
+        self,
+        X: Rows | SingleRow,
+        candidates: Candidates,
+        frequency: np.ndarray,
+        threads: int,
+        asked: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the probability of each candidate (m, room), −1 where there is none.
+
+        Of the labels `asked` for (L,), where they are given, the others may have −1 too, which takes less time.
+        """
         labels = candidates.labels
         margins = self.rankers.margins(X, labels, threads)
         ranked = None if self._has_all else self.rankers.has(labels)
@@ -62,10 +74,13 @@ class Reranker:
             new = self.new_rankers.has(labels)
             margins = np.where(new, self.new_rankers.margins(X, labels, threads), margins)
             ranked = self.rankers.has(labels) | new
+        if asked is None or ranked is not None:  # the place of a label without a ranker is one among all
+            asked = _EVERY_LABEL
         out = np.empty(labels.shape)
         defaults = np.float32(self.default_similarity), np.float32(self.default_behind)
         evidence = labels, candidates.evidence, margins, frequency, self.rankers.known, self._without_centroid
-        run_ranges(fusion_kernels.probabilities, len(labels), threads, *evidence, defaults, self.fusion.tables, out)
+        arguments = *evidence, defaults, self.fusion.tables, asked, out
+        run_ranges(fusion_kernels.probabilities, len(labels), threads, *arguments)
         if ranked is not None:
             others = candidates.mask & ~ranked
             if others.any():

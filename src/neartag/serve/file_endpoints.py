@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated
+from inspect import signature
+from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import Response
@@ -15,7 +17,7 @@ from neartag.data.documents import Document, Fields
 from neartag.data.documents.fields import QUOTINGS
 from neartag.serve import schemas
 from neartag.serve.checks import check_texts, read_body, run_in
-from neartag.serve.errors import json_response
+from neartag.serve.errors import MAX_FAULTS_NAMED, Refusal, json_response
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.limits import SLOW_FACTOR
 from neartag.serve.reviews import find_doubts, review_documents
@@ -26,6 +28,7 @@ from neartag.tagging.batches import Asked
 
 MAX_COLUMNS = 100  # of texts that are joined
 MAX_NAMED = 1000  # labels to include or to exclude
+MAX_SHOWN = 100  # characters of a parameter's name in an error
 NO_CONTROLS = r"^[^\u0000-\u001f\u007f-\u009f]*$"
 
 FileName = Annotated[
@@ -67,6 +70,15 @@ def read_fields(
 AskedFields = Annotated[Fields, Depends(read_fields)]
 
 
+def refuse_unknown(request: Request, endpoint: Callable[..., Any]) -> None:
+    """Raise Refusal where the request has a parameter that the endpoint does not know: a slip would pass unseen."""
+    known = {*signature(endpoint).parameters, *signature(read_fields).parameters} - {"request", "fields"}
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        named = ", ".join(repr(name[:MAX_SHOWN]) for name in unknown[:MAX_FAULTS_NAMED])
+        raise Refusal(422, f"there is no parameter {named}; there are {', '.join(sorted(known))}. See /openapi.json")
+
+
 class FileEndpoints:
     """What each path of files and reviews does."""
 
@@ -97,6 +109,7 @@ class FileEndpoints:
         ] = "",
     ) -> Response:
         """Return a table (CSV, TSV, JSON lines or Excel, by the file's name) with the labels of each row added."""
+        refuse_unknown(request, self.tag_file)
         upload = await self._upload(request, name, fields)
         number = re.fullmatch(schemas.NUMBER_PATTERN, threshold)
         min_score = (float(threshold) if number else threshold) if threshold else None
@@ -120,6 +133,7 @@ class FileEndpoints:
         n: Reviewed = 20,
     ) -> Response:
         """Return which texts of a file are most worth labelling."""
+        refuse_unknown(request, self.review_file)
         upload = await self._upload(request, name, fields)
         tagger = self._model.tagger
 

@@ -17,6 +17,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from neartag.core.errors import ParameterError
+from neartag.core.interrupts import Terminated
 from neartag.serve.app import create_app
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.guarded_protocol import GuardedProtocol, allow_many_files
@@ -91,7 +92,7 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(settings.max_seconds) + GRACE_SECONDS,
     )
-    with suppress(KeyboardInterrupt), listening:
+    with suppress(KeyboardInterrupt, Terminated), listening:  # uvicorn sends the signal once more when it has ended
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listening])
         elif "target" in inspect.signature(Multiprocess).parameters:  # as long as uvicorn asked for it

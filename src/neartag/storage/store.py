@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from neartag.core.errors import ModelError, ParameterError
+from neartag.core.garbage import paused_garbage_collection
 from neartag.storage import kinds, tensors
 from neartag.storage.bundle import StoredModel
 from neartag.storage.content import REMEDY, check_list_of_names, encode_json, find_miscount, report_damage
@@ -203,7 +204,8 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, expect_digest: 
     neartag.core.errors.ModelError: there is no folder no-such-folder: check the path, or train a model first
     """
     place = Path(folder)
-    with ExitStack() as stack:
+    # A vocabulary is some hundred thousand objects: of the time they take, two thirds would be the search for circles.
+    with paused_garbage_collection(), ExitStack() as stack:
         manifest, handles = open_files(place, stack)
         if expect_digest is not None:
             manifest.check_digest(expect_digest, place)
@@ -211,7 +213,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, expect_digest: 
         model_class = kinds.model_class(manifest.kind)
         encoder_class = None if manifest.features is None else kinds.encoder_class(manifest.features.kind)
         contents = {file.name: read_content(handles[file.name], place, file, verify) for file in manifest.files}
-    return _assemble(manifest, contents, place, model_class, encoder_class)
+        return _assemble(manifest, contents, place, model_class, encoder_class)
 
 
 def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:

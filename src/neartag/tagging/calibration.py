@@ -69,7 +69,9 @@ class Calibration:
             return max(enough, key=lambda cut: cut["recall"])["threshold"]
         reached = ", ".join(wish for wish, cut in self.for_precision.items() if cut is not None) or "none"
         if any(cut is None and float(wish) <= precision for wish, cut in self.for_precision.items()):
-            raise ParameterError(f"a precision of {precision:g} was not reached on held-out points; reached: {reached}")
+            raise ParameterError(
+                f"a precision of {precision:g} was not reached on what was held out; reached: {reached}"
+            )
         raise ParameterError(
             f"the model keeps no threshold for a precision of {precision:g}, only for {reached}: "
             "give one of these, or a score"

@@ -79,7 +79,7 @@ def review_texts(
         tags = [Tag(names[label], score, share) for label, score, share in answered if label >= 0][:SUGGESTED]
         alike = int((graph.data[graph.indptr[place] : graph.indptr[place + 1]] >= ALIKE).sum()) - 1
         best = float(probabilities[place, 0]) if found[place] else None
-        reason = say_why(best, float(covered[place]), alike)
+        reason = say_why(best, float(near[1][at, 0]), alike)  # by the documents that are shown
         pairs = [(point, cosine) for point, cosine in zip(*(each[at].tolist() for each in near), strict=True) if cosine]
         evidence = near_documents(corpus, items[place], X[place : place + 1], pairs)
         listed.append(ToLabel(int(asked[place]), value, tags, reason, evidence))

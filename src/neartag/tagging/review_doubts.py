@@ -1,9 +1,11 @@
 """Which labels to look at again: those that are probably wrong, and those that are probably missing.
 
 A label is judged by what is known without its own document: by the nearest other documents, by the label's other
-documents, by labels that mostly stand together, and by a model that was trained without the document. How much each
-counts is learned from the corpus itself. Labels given to random documents tell what wrong ones look like. Labels that
-were not given, among those that could be expected, tell how sure a missing one can be.
+documents, by labels that mostly stand together, and by a model that was trained without the document. Against that
+stands how well such models foresee the label elsewhere, how many labels they expect of the document, and, where a label
+may be missing, how many it has. How much each counts is learned from the corpus itself. Labels given to random
+documents tell what wrong ones look like. Labels that were not given, among those that could be expected, tell how sure
+a missing one can be.
 """
 
 from __future__ import annotations
@@ -54,18 +56,23 @@ def rank_doubts(
 ) -> DoubtfulPairs:
     """Return all labels given to the documents reviewed (n,) bool, and all that they may lack, by doubt.
 
-    What to doubt is learned from the documents in `fitted` (n,) bool.
+    What to doubt is learned from the documents in `fitted` (n,) bool, one half for the other.
     """
-    given = csr.row_numbers(features.Y), features.Y.indices.astype(np.int64)
+    every = csr.row_numbers(features.Y), features.Y.indices.astype(np.int64)
     expected = find_expected(features)
-    wrong = fit_wrong(features, _of_documents(given, fitted), threads, seed)
-    missing = fit_missing(features, _of_documents(expected, fitted), threads)
-    given, expected = _of_documents(given, reviewed), _of_documents(expected, reviewed)
-    absent = _where(expected, entries(features.Y, *expected) == 0)
+    given, absent = (_of_documents(each, reviewed) for each in (every, expected))
+    absent = _where(absent, entries(features.Y, *absent) == 0)
+    suspect, lacking = np.empty(len(given[0])), np.empty(len(absent[0]))  # log-odds
+    for half in range(2):  # each is judged by what the other teaches: errors that were learned would look right
+        others = fitted & (np.arange(len(fitted)) % 2 != half)
+        wrong = fit_wrong(features, _of_documents(every, others), threads, seed)
+        missing = fit_missing(features, _of_documents(expected, others), threads)
+        mine, own = given[0] % 2 == half, absent[0] % 2 == half
+        suspect[mine] = wrong(features.of_pairs(*_where(given, mine)))
+        lacking[own] = missing(features.of_pairs(*_where(absent, own), with_size=True))
     documents, labels = (np.concatenate(each) for each in zip(given, absent, strict=True))
     is_missing = np.repeat([False, True], [len(given[0]), len(absent[0])])
-    lacking = missing(features.of_pairs(*absent))  # log-odds
-    suspect = add_what_is_lacking(wrong(features.of_pairs(*given)), given[0], lacking, absent[0])
+    suspect = add_what_is_lacking(suspect, given[0], lacking, absent[0])
     scores = _probability(np.concatenate([suspect, lacking]))
     order = np.lexsort((labels, documents, -scores))
     return DoubtfulPairs(documents[order], labels[order], is_missing[order], scores[order])
@@ -102,7 +109,7 @@ def fit_missing(features: PairFeatures, expected: Pairs, threads: int = 1) -> Ju
     is_given = entries(features.Y, *expected) > 0
     if not is_given.any() or is_given.all():
         return _never
-    fusion = Fusion.fit(features.of_pairs(*expected), is_given, threads)
+    fusion = Fusion.fit(features.of_pairs(*expected, with_size=True), is_given, threads)
     return lambda asked: np.log(MISSING_SHARE) + fusion.log_odds(asked, threads)
 
 

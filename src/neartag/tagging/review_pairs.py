@@ -7,22 +7,25 @@ that occur together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
-from neartag.linalg.rows import Rows, dense
+from neartag.linalg.rows import Rows, csr_arrays
+from neartag.linalg.single_row import as_csr_arrays
 from neartag.search.exact import Neighbours
 from neartag.search.inverted_index import FeatureIndex
+from neartag.tagging import review_kernels
 
 # Two votes: of the few nearest documents, and of many, which count by the square of their cosine.
 FEW, MANY = 10, 100
 # What is added to shares and probabilities before the logarithm is taken.
 _LEAST_FEW, _LEAST_MANY, _LEAST_PROBABILITY = 0.01, 0.001, 0.001
 _PAIRS_AT_ONCE = 2**18  # whose documents' other labels are all held
-_PRIOR_DOCUMENTS = 2.0  # that smooth how often two labels occur together
+_GROUPS = 5  # of documents: how well a label is foreseen is told by the other groups
+_PRIOR_DOCUMENTS = 2.0  # that smooth how often two labels occur together, and what the answers say of a label
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,11 @@ class PairFeatures:
         near = nearest_others(rows, asked, MANY, threads)
         return cls(rows, Y, near, vote_of_others(near, Y, FEW, 1.0), vote_of_others(near, Y, MANY, 2.0), answers)
 
-    def of_pairs(self, documents: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the features of pairs (m, J), float32; how often the label occurs in other documents is the last."""
+    def of_pairs(self, documents: np.ndarray, labels: np.ndarray, *, with_size: bool = False) -> np.ndarray:
+        """Return the features of pairs (m, J), float32; how often the label occurs in other documents is the last.
+
+        With `with_size`, one of them is how many other labels the document has.
+        """
         own = entries(self.Y, documents, labels)
         counts = np.bincount(self.Y.indices, minlength=self.Y.shape[1])[labels] - own  # (m,) in other documents
         columns = [
@@ -54,10 +60,40 @@ class PairFeatures:
             centroid_cosines(self.rows, self.Y, documents, labels),
             *label_lifts(self.Y, documents, labels),
         ]
+        if with_size:
+            columns.append(np.diff(self.Y.indptr)[documents] - own)
         if self.answers is not None:
-            columns.append(np.log(entries(self.answers, documents, labels) + _LEAST_PROBABILITY))
+            of_label = self._foreseen[documents % _GROUPS, labels]
+            columns += [_log_probabilities(self.answers, documents, labels), of_label, self._expected_labels[documents]]
         columns.append(np.log(counts + 1.0))
         return np.stack(columns, axis=1).astype(np.float32)
+
+    @cached_property
+    def _foreseen(self) -> np.ndarray:
+        """How well the answers foresee each label where it was given, by the documents of the other groups (groups, L).
+
+        A document's own group is left out, given or not. Without its own label alone, a label that nothing speaks for
+        would be told from random ones by what it does not add.
+        """
+        assert self.answers is not None
+        documents, labels = csr.row_numbers(self.Y), self.Y.indices.astype(np.int64)
+        answered = _log_probabilities(self.answers, documents, labels)
+        cells, shape = (documents % _GROUPS) * self.Y.shape[1] + labels, (_GROUPS, self.Y.shape[1])
+        sums = np.bincount(cells, weights=answered, minlength=_GROUPS * shape[1]).reshape(shape)
+        counts = np.bincount(cells, minlength=_GROUPS * shape[1]).reshape(shape)
+        sums, counts = sums.sum(axis=0) - sums, counts.sum(axis=0) - counts  # of the other groups
+        usual = sums.sum(axis=1, keepdims=True) / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        return np.asarray((sums + _PRIOR_DOCUMENTS * usual) / (counts + _PRIOR_DOCUMENTS))
+
+    @cached_property
+    def _expected_labels(self) -> np.ndarray:
+        """How many labels the answers expect of each document (n,), in logarithms."""
+        assert self.answers is not None
+        return np.log(np.asarray(self.answers.sum(axis=1), np.float64).ravel() + _LEAST_FEW)
+
+
+def _log_probabilities(answers: csr_matrix, documents: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return np.log(entries(answers, documents, labels) + _LEAST_PROBABILITY)
 
 
 def entries(matrix: csr_matrix, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -89,20 +125,12 @@ def vote_of_others(near: Neighbours, Y: csr_matrix, count: int, power: float) ->
 
 def centroid_cosines(rows: Rows, Y: csr_matrix, documents: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the cosine of each document to the mean of the label's other documents (m,); 0 where there is none."""
-    out = np.zeros(len(documents))
-    members = csr_matrix(Y.T.tocsr())  # (L, n)
     order = np.argsort(labels, kind="stable")
-    used, starts = np.unique(labels[order], return_index=True)
-    for label, pairs in zip(used.tolist(), np.split(order, starts)[1:], strict=True):
-        own = members.indices[members.indptr[label] : members.indptr[label + 1]]
-        total = np.asarray(rows[own].sum(axis=0), np.float64).ravel()  # (d,)
-        asked = documents[pairs]
-        is_own = np.isin(asked, own).astype(np.float64)
-        part = rows[asked]
-        dots = np.asarray(part @ total, np.float64).ravel()
-        squares = _squared_lengths(part)
-        length = total @ total - is_own * (2 * dots - squares)  # of the sum without the document, squared
-        out[pairs] = np.where(length > 1e-9, (dots - is_own * squares) / np.sqrt(np.maximum(length, 1e-9)), 0.0)
+    pointer = np.searchsorted(labels[order], np.arange(Y.shape[1] + 1))
+    found, out = np.empty(len(documents)), np.empty(len(documents))
+    arrays, members = as_csr_arrays(rows), csr_arrays(csr_matrix(Y.T.tocsr()))
+    review_kernels.centroid_cosines(arrays, members, rows.shape[1], pointer, documents[order], found)
+    out[order] = found
     return out
 
 
@@ -139,8 +167,3 @@ def _lifts_of_some(
     largest = np.full(len(documents), -np.inf)
     np.maximum.at(largest, pair, lifts)
     return mean, np.where(np.isfinite(largest), largest, 0.0)
-
-
-def _squared_lengths(rows: Rows) -> np.ndarray:
-    squares = rows.multiply(rows).sum(axis=1) if sparse.issparse(rows) else (dense(rows) ** 2).sum(axis=1)
-    return np.asarray(squares, np.float64).ravel()

@@ -47,30 +47,29 @@ class LabelSelection:
         "under:fruit", the label and all that are narrower. Without `include` all labels are asked for but those
         excluded. ParameterError where there is no such label.
         """
-        asked = (np.ones if include is None else np.zeros)(len(self.labels), bool)
+        flags = bytearray(len(self.labels)) if include is not None else bytearray(b"\1") * len(self.labels)
+        asked = np.frombuffer(flags, bool)  # (L,) the same memory: single flags are set sooner without numpy
+        find_label = self._number.get
         for wishes, value in ((include, True), (exclude, False)):
             if isinstance(wishes, str):
                 raise ParameterError(f"give a list of labels, not the string {wishes!r:.60}")
-            if wishes:
-                try:  # most lists are of names alone, and all of these are set at once
-                    asked[np.array(list(map(self._number.__getitem__, wishes)))] = value
-                except KeyError:
-                    for wish in wishes:
-                        asked[self._find(wish)] = value
+            for wish in wishes or ():
+                number = find_label(wish)
+                if number is None:
+                    asked[self._find_others(wish)] = value
+                else:
+                    flags[number] = value
         return asked
 
-    def _find(self, wish: str) -> int | list[int] | np.ndarray:
-        """Return the numbers of the labels that one wish stands for; a name comes before a prefix."""
-        number = self._number.get(wish)
-        if number is not None:
-            return number
+    def _find_others(self, wish: str) -> int | list[int] | np.ndarray:
+        """Return the numbers of the labels that a wish stands for which is no label itself."""
         try:
+            if wish.startswith(UNDER):
+                return self._find_below(wish[len(UNDER) :])
             concept = None if self.vocabulary is None else self.vocabulary.find(wish)
             if concept is not None:
                 number = self._number.get(concept.label)
                 return [] if number is None else number
-            if wish.startswith(UNDER):
-                return self._find_below(wish[len(UNDER) :])
         except DataError as error:
             raise ParameterError(str(error)) from error
         if wish.endswith(PREFIX):

@@ -153,7 +153,8 @@ class X1Model:
         """
         most = min(k, self.n_labels)
         if self.reranker is not None:
-            best, sums = best_candidates(*self.candidates(retrieved), self.frequency, most, retrieved.threads)
+            candidates = self.candidates(retrieved, self.allowed)
+            best, sums = best_candidates(*candidates, self.frequency, most, retrieved.threads, self.allowed)
         else:
             best, sums = vote(
                 self.label_arrays, self.voters(retrieved), self.frequency, most, retrieved.threads, self.allowed
@@ -182,16 +183,19 @@ class X1Model:
         """Return the shares of the votes that labels (m, k) have; 0 where nobody voted so."""
         return label_shares(self.label_arrays, self.voters(retrieved), labels, self.n_labels, retrieved.threads)
 
-    def candidates(self, retrieved: Retrieved) -> tuple[np.ndarray, np.ndarray]:
-        """Return the candidates of each row and their probabilities (m, room), −1: none. The model has a reranker."""
+    def candidates(self, retrieved: Retrieved, asked: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the candidates of each row and their probabilities (m, room), −1: none. The model has a reranker.
+
+        Labels that may not be answered are among them. Of the labels `asked` for (L,), where they are given, the others
+        may be without a probability (−1).
+        """
         assert self.reranker is not None
         voters = retrieved.embedding_voters, retrieved.feature_voters
         candidates = self.reranker.candidates(
             retrieved.rows, self.label_arrays, *voters, self.frequency, retrieved.threads
         )
-        scores = self.reranker.scores(retrieved.rows, candidates, self.frequency, retrieved.threads)
-        labels = candidates.labels
-        return labels if self.allowed is None else np.where(self.allowed[labels], labels, np.int32(-1)), scores
+        scores = self.reranker.scores(retrieved.rows, candidates, self.frequency, retrieved.threads, asked)
+        return candidates.labels, scores
 
     def _search(self, rows: Rows | SingleRow, threads: int) -> Retrieved:
         return retrieve(rows, self.learners, self.index, self.settings, self.n_points, self.prune, threads)

@@ -1,6 +1,7 @@
 """Documents from Excel files; only this reader needs openpyxl, which `neartag[excel]` installs.
 
-Rows are read one at a time. Formulas count with the values that Excel saved. A file of several sheets needs `--sheet`.
+Rows are read one at a time. Formulas count with the values that Excel saved; where it saved none, that is told. A file
+of several sheets needs `--sheet`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from neartag.core.extras import install_hint
 from neartag.data.documents.cells import parse_cells
 from neartag.data.documents.columns import Columns, find_columns
 from neartag.data.documents.document import Document
+from neartag.data.documents.excel_formulas import warn_of_unsaved_formulas
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_layout
 from neartag.data.documents.parse import DocumentError, DocumentsOrErrors, RawDocument, parse_document
@@ -51,7 +53,7 @@ def open_excel(
 
 def settle_excel(path: Path, fields: Fields, labelled: bool) -> Fields:
     """Return the fields with nothing left open, by the first rows of the sheet."""
-    with _open_sheet(path, fields.sheet) as rows:
+    with _open_sheet(path, fields.sheet, warn=True) as rows:
         header = _read_header(path, rows)
         first = [
             [_to_value(cell) for cell in [*row, *[None] * len(header)][: len(header)]]
@@ -61,8 +63,8 @@ def settle_excel(path: Path, fields: Fields, labelled: bool) -> Fields:
 
 
 @contextmanager
-def _open_sheet(path: Path, sheet: str | None) -> Iterator[Iterator[tuple[int, list[Any]]]]:
-    """Open a sheet: an iterator of its rows that are not empty, with their numbers."""
+def _open_sheet(path: Path, sheet: str | None, *, warn: bool = False) -> Iterator[Iterator[tuple[int, list[Any]]]]:
+    """Open a sheet: an iterator of its rows that are not empty, with their numbers; `warn` of missing values."""
     try:
         import openpyxl
         from openpyxl.utils.exceptions import InvalidFileException
@@ -71,7 +73,10 @@ def _open_sheet(path: Path, sheet: str | None) -> Iterator[Iterator[tuple[int, l
     with open_to_read(path) as stream:
         try:
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-            yield _read_rows(_choose_sheet(path, book, sheet))
+            chosen = _choose_sheet(path, book, sheet)
+            if warn:
+                warn_of_unsaved_formulas(path, chosen.title, openpyxl)
+            yield _read_rows(chosen)
         except NeartagError:
             raise  # a DataError is a ValueError too
         except (BadZipFile, InvalidFileException, KeyError, ValueError, SyntaxError) as error:

@@ -162,7 +162,7 @@ function evidence(near) {
       "li",
       { class: "voter" },
       make("p", { class: "who" }, documentName(each), make("span", { class: "quiet" }, `similarity ${each.similarity.toFixed(2)}`)),
-      make("p", { class: "quiet" }, each.words.length ? `In common: ${each.words.join(", ")}` : "No word in common"),
+      make("p", { class: "quiet" }, each.words.length ? `In common: ${each.words.join(", ")}` : "No telling word in common"),
       make("ul", { class: "tags", "aria-label": "Its labels" }, ...each.labels.map((label) => make("li", { class: "tag" }, named(shownName(label))))),
     ),
   );
