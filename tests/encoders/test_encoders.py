@@ -76,9 +76,11 @@ class TestToy(EncoderContract):
 
 
 def test_neartags_own_encoders():
-    assert list(ENCODERS.builtin()) == ["tfidf", "vectors"]
+    assert list(ENCODERS.builtin()) == ["hybrid", "sentence", "tfidf", "vectors"]
     assert {part: ENCODERS.get(name).accepts for part, name in DEFAULTS.items()} == {"text": "text", "vector": "vector"}
-    with pytest.raises(ParameterError, match="there is no encoder 'toy': choose one of tfidf, vectors"):
+    with pytest.raises(
+        ParameterError, match="there is no encoder 'toy': choose one of hybrid, sentence, tfidf, vectors"
+    ):
         ENCODERS.get("toy")
 
 

@@ -256,7 +256,9 @@ def test_unregistered_features_are_not_saved(tmp_path):
     class Unknown(FakeFeatures):
         kind = "unknown"
 
-    with pytest.raises(ModelError, match=r"kind of features 'unknown' is unknown .*it knows tfidf, vectors, words"):
+    with pytest.raises(
+        ModelError, match=r"kind of features 'unknown' is unknown .*it knows hybrid, sentence, tfidf, vectors, words"
+    ):
         store.save(Fake(1), tmp_path / "model", features=Unknown(["one"], np.array([1.0])))
     assert not list((tmp_path / "model").glob("*.safetensors"))
 

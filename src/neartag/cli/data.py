@@ -48,11 +48,13 @@ def load_training(
     vocabulary: Vocabulary | None = None,
     n_jobs: int | None = -1,
     progress: Any = False,
+    encode_minutes: float | None = None,
 ) -> Training:
     """Return the points to train on; of a data set, its train part.
 
     The encoder (None: the default one for these documents; AutoFeatures: one that a trial chooses) is fitted to
-    documents, whose labels are mapped to the concepts of a vocabulary. Rows that would take a good part of `memory`, in
+    documents, whose labels are mapped to the concepts of a vocabulary. A sentence encoder may take `encode_minutes`;
+    where it would take longer, words are used alone. Rows that would take a good part of `memory`, in
     bytes (None: of the computer's), are mapped from files.
     """
     from neartag.data import mapped
@@ -77,7 +79,9 @@ def load_training(
             encoder = ENCODERS.get(DEFAULTS[(reading or Reading()).part])()
         machine = {"n_jobs": n_jobs, "max_memory": memory}
         with _naming(data):
-            corpus, encoder = fit_corpus(points, encoder, keep_texts=keep_texts, progress=progress, **machine)
+            corpus, encoder = fit_corpus(
+                points, encoder, keep_texts=keep_texts, progress=progress, encode_minutes=encode_minutes, **machine
+            )
     if reading is not None:
         reading.understood.extend(describe_labels(corpus.Y, corpus.label_names or []))
     rows = Dataset(X=corpus.X, Y=corpus.Y, label_names=corpus.label_names, point_names=corpus.ids, name=data)

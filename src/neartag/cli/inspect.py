@@ -87,11 +87,21 @@ def describe(stored: StoredModel) -> dict[str, Any]:
 
 
 def _describe_features(features: Any) -> dict[str, Any]:
-    """Return how the features of texts were chosen, if neartag chose them, and their language, if they have one."""
+    """Return how the features of texts were chosen, if neartag did, their language, and their sentence encoders."""
     choice, language = getattr(features, "choice_", None), getattr(features, "language", None)
     chosen = choice.describe() if isinstance(choice, FeatureChoice) else None
     known = language if language in LANGUAGES else None
-    return {"feature_choice": chosen, "language": known} if features is not None else {}
+    encoders = describe_encoders(features)
+    told = {"feature_choice": chosen, "language": known, **encoders}
+    return told if features is not None else {}
+
+
+def describe_encoders(features: Any) -> dict[str, Any]:
+    """Return which sentence encoders a model has, fit for JSON; nothing where it has none."""
+    from neartag.tagging.explained_meaning import sentence_encoder
+
+    vectors = sentence_encoder(features)
+    return {} if vectors is None else {"encoders": [each.to_json() for each in vectors.identities_]}
 
 
 def _describe_changes(stored: StoredModel) -> dict[str, Any]:

@@ -82,7 +82,10 @@ def _features(report: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what there is to say about the features of texts."""
     choice, language = report.get("feature_choice"), report.get("language")
     chosen = [] if choice is None else [("features", choice["message"])]
-    return [*chosen, *([] if language is None else [("language", LANGUAGES[language].capitalize())])]
+    from neartag.encoders.sentence_models.base import Identity  # here: it needs numpy
+
+    encoders = [("encoder", Identity.from_json(each).describe()) for each in report.get("encoders", [])]
+    return [*chosen, *([] if language is None else [("language", LANGUAGES[language].capitalize())]), *encoders]
 
 
 def _show_refinement(report: dict[str, Any], things: str) -> None:

@@ -18,7 +18,10 @@ _PANELS = {
         *("label_per_row", "sheet", "kind", "skip_bad", "vocabulary", "open_vocabulary", "label_language"),
         *("max_points",),
     ),
-    FEATURES: (*("encoder", "features", "word_pairs", "char_ngrams", "min_df", "max_df", "hashing", "stop_words"),),
+    FEATURES: (
+        *("encoder", "words", "bundle_encoder", "encode_minutes", "vector_cache", "features"),
+        *("word_pairs", "char_ngrams", "min_df", "max_df", "hashing", "stop_words"),
+    ),
     METHOD: (
         *("method", "calibration", "fix", "attempts", "changes", "random_state", "max_memory", "jobs", "resume"),
         *("propensity_a", "propensity_b"),

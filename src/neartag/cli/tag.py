@@ -197,7 +197,8 @@ def _show_reasons(reasons: list[Reason]) -> None:
         if not reason.voters:
             print(f"  {WITHOUT_VOTERS[reason.found]}")
         for voter in reason.voters:
-            words = ", ".join(output.escape_controls(word.word) for word in voter.words) or output.NO_TELLING_WORD
+            told = [_list_words(voter.words), f"near in meaning by {_list_words(voter.meaning)}" * bool(voter.meaning)]
+            words = "; ".join(filter(None, told)) or output.NO_TELLING_WORD
             print(f"  {100 * voter.share:4.1f}% of the votes  {output.escape_controls(voter.id)}: {words}")
             if voter.text:
                 print(f"        {output.shorten(voter.text)}")
@@ -240,5 +241,15 @@ def _word_with_weight(word: Word) -> str:
 
 
 def _reason_as_json(reason: Reason) -> dict[str, Any]:
-    voters = [{**voter._asdict(), "words": [word._asdict() for word in voter.words]} for voter in reason.voters]
+    voters = [_voter_in_json(voter) for voter in reason.voters]
     return {**reason._asdict(), "voters": voters, "words": [word._asdict() for word in reason.words]}
+
+
+def _voter_in_json(voter: Any) -> dict[str, Any]:
+    told = {**voter._asdict(), "words": [word._asdict() for word in voter.words]}
+    told["meaning"] = [word._asdict() for word in voter.meaning]
+    return told if voter.meaning else {name: value for name, value in told.items() if name != "meaning"}
+
+
+def _list_words(words: Any) -> str:
+    return ", ".join(output.escape_controls(word.word) for word in words)

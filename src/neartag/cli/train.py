@@ -10,6 +10,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.encoder_options import EncoderOptions
+from neartag.cli.inspect import describe_encoders
 from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.reading import Reading, with_reading
@@ -48,11 +49,33 @@ def train(
     encoder: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="What turns documents into feature rows: tfidf, vectors, or an encoder of another package.  "
-            "[default: tfidf; vectors for documents with vectors]",
+            metavar="PATH|NAME",
+            help="A sentence encoder, for the meaning of texts beside their words: its folder, wordllama, or "
+            "OWNER/MODEL of the hub; several with commas; none: words alone. Or what makes feature rows by itself: "
+            "tfidf, vectors, or an encoder of another package.  [default: none; vectors for documents with vectors]",
         ),
     ] = None,
+    words: Annotated[
+        bool, typer.Option("--words/--no-words", help="Use words beside the vectors of a sentence encoder.")
+    ] = True,
+    bundle_encoder: Annotated[
+        bool, typer.Option("--bundle-encoder", help="Copy the sentence encoder's weights into the model folder.")
+    ] = False,
+    encode_minutes: Annotated[
+        float | None,
+        typer.Option(
+            "--encode-minutes",
+            metavar="NUMBER",
+            help="Use words alone where the sentence encoder would take longer.  [default: as long as it takes]",
+        ),
+    ] = None,
+    vector_cache: Annotated[
+        bool,
+        typer.Option(
+            "--vector-cache/--no-vector-cache",
+            help="Keep vectors of texts in the cache folder, so that training again is fast. Not with --no-keep-texts.",
+        ),
+    ] = True,
     features: Annotated[
         str | None,
         typer.Option(
@@ -131,6 +154,10 @@ def train(
         stop_words,
         language,
         None if preset is None else presets.get_features(preset),
+        words,
+        bundle_encoder,
+        encode_minutes,
+        vector_cache and keep_texts,  # forgetting a document needs its text to find its vector
     )
     options.check()
     check_options(vocabulary, open_vocabulary, label_language)
@@ -165,6 +192,7 @@ def train(
             vocabulary=concepts,
             n_jobs=classifier.n_jobs,
             progress=progress,
+            encode_minutes=encode_minutes,
         )
     if fitted is None:
         options.refuse_rows(data)
@@ -200,6 +228,7 @@ def train(
             **cost,
             "peak_rss_bytes": usage.measure()["peak_rss_bytes"],  # again: saving may have needed more than training
             **({} if choice is None else {"feature_choice": choice.describe()}),
+            **describe_encoders(fitted),
             **({} if concepts is None else {"concepts": len(concepts)}),
             **({"near_duplicates": alike} if alike else {}),
             **reading.skipped,
@@ -255,6 +284,7 @@ def show_report(report: dict[str, Any], as_json: bool, things: str, *, quiet: bo
             (f"{things} n", f"{report['points']:,}"),
             ("features d", f"{report['features']:,}"),
             ("labels L", f"{report['labels']:,}"),
+            *(("encoder", f"{each['name']}, {each['dim']} dimensions") for each in report.get("encoders", [])),
             ("training time", f"{report['seconds']:.2f} s"),
             ("training CPU", f"{report['cpu_seconds']:.2f} s"),
             ("peak memory", "unknown" if peak is None else output.human_bytes(peak)),

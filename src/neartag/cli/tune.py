@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neartag.cli import output, tune_report
-from neartag.cli.encoder_options import read_language
+from neartag.cli.encoder_options import open_sentence_encoder, read_language
 from neartag.cli.options import (
     METHOD_NAMES,
     AsJson,
@@ -74,6 +74,12 @@ def tune(
     language: Annotated[
         str | None, typer.Option(metavar="NAME", help="Language of the texts, as for neartag train.")
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|NAME", help="A sentence encoder, as for neartag train: its vectors stand beside the words."
+        ),
+    ] = None,
     max_points: Annotated[
         int | None,
         typer.Option("--max-points", metavar="INTEGER", help="Use so many points, drawn at random, at most."),
@@ -123,7 +129,8 @@ def tune(
     options = SearchOptions(fixed, tried, random_state, jobs, memory, minutes, resume)
     progress = output.progress(quiet)
     with progress.start(None, f"reading {data}"):
-        points = load_points(data, reading, options, max_points, parameters, fixed_kind, kinds)
+        vectors = open_sentence_encoder(encoder, reading.part)
+        points = load_points(data, reading, options, max_points, parameters, fixed_kind, kinds, vectors, progress)
     reading.warn_skipped()
     reading.tell_understood(quiet)
     if minutes is not None:  # reading is part of the time
@@ -153,10 +160,13 @@ def load_points(
     parameters: dict[str, Any],
     fixed_kind: list[str],
     kinds: list[str],
+    encoder: Any = None,
+    progress: Any = None,
 ) -> Points:
     """Return the points to search on: texts with the kinds of features to try, or rows of features.
 
-    `parameters` are those of every kind of features: a language, if one was given.
+    `parameters` are those of every kind of features: a language, if one was given. A sentence encoder's vectors stand
+    beside the words of every kind.
     """
     from neartag.cli.data import load_training
     from neartag.cli.sources import read_data
@@ -169,8 +179,8 @@ def load_points(
     with mapped.memory_limit(memory):
         given = None if reading.part == "vector" else read_data(data, "train", reading)
         if given is None or isinstance(given, Dataset):
-            if parameters or fixed_kind or kinds:
-                what = "--language" if parameters else FEATURES
+            if parameters or fixed_kind or kinds or encoder is not None:
+                what = "--language" if parameters else FEATURES if fixed_kind or kinds else "--encoder"
                 raise ParameterError(f"{what}: {data} holds rows of features, not texts, so there is nothing to choose")
             dataset = load_training(data, memory, reading).dataset if given is None else given
             rows = draw_rows(dataset.X.shape[0], max_points, options.random_state)
@@ -182,7 +192,9 @@ def load_points(
         rows = draw_rows(len(texts), max_points, options.random_state)
         texts, Y = [texts[int(row)] for row in rows], Y[rows]
     limit = options.max_memory
-    points = TextPoints(texts, Y, kinds or None, parameters=parameters, n_jobs=options.n_jobs, max_memory=limit)
+    vectors = None if encoder is None else encoder.fit_transform(texts, progress=progress)
+    machine: dict[str, Any] = {"n_jobs": options.n_jobs, "max_memory": limit}
+    points = TextPoints(texts, Y, kinds or None, parameters=parameters, vectors=vectors, **machine)
     return points.fix_features(fixed_kind[0]) if fixed_kind else points
 
 

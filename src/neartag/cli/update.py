@@ -105,7 +105,7 @@ def add_in_batches(
     A document without a known word is near no text until the model is trained again.
     """
     from neartag.tagging.live import Added
-    from neartag.tagging.update import encode_documents
+    from neartag.tagging.update import count_unknown
 
     ids: list[str] = []
     new_labels: list[str] = []
@@ -117,8 +117,7 @@ def add_in_batches(
             ids += now.ids
             new_labels += now.new_labels
             n_replaced += now.replaced
-            rows = encode_documents(live.tagger.stored.features, batch)
-            n_unknown += int((abs(rows).sum(axis=1) == 0).sum())
+            n_unknown += count_unknown(live.tagger.stored.features, batch)
             n_unlabelled += sum(not document.labels for document in batch)
             progress.advance(len(batch))
     except NeartagError as error:

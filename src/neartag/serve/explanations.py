@@ -9,7 +9,7 @@ from neartag.serve.documents import link_of, title_of
 from neartag.serve.errors import Refusal
 from neartag.serve.labels import names_of
 from neartag.tagging.explain import FREQUENCY, has_voters, is_refined
-from neartag.tagging.explained_words import known_words, names_words, words_in_document
+from neartag.tagging.explained_words import known_words, names_words, word_encoder, words_in_document
 from neartag.tagging.tagger import TextTagger
 
 MAX_WORDS = 20  # of each voter and of each ranker, the weightiest
@@ -22,7 +22,7 @@ def explain_text(tagger: TextTagger, text: str, k: int, voters: int, fallback: b
     With `fallback`, a text that nothing is known of has the most frequent labels.
     """
     check_votes(tagger)
-    features = tagger.stored.features
+    features = word_encoder(tagger.stored.features)
     X = features.transform([text]) if hasattr(features, "spans") and names_words(features) else None  # (1, d)
     described: dict[str, dict[str, Any]] = {}  # voters by id: one of several labels is described once
     labels = []
@@ -86,6 +86,7 @@ def _describe_voter(features: Any, X: Any, voter: Any) -> dict[str, Any]:
         "share": min(1.0, voter.share),
         "labels": voter.labels,
         "words": [word._asdict() for word in voter.words],
+        "meaning": [word._asdict() for word in voter.meaning],
         "text": None if text is None else text[:MAX_TEXT_CHARACTERS],
         "cut": text is not None and len(text) > MAX_TEXT_CHARACTERS,
         "spans": marked,

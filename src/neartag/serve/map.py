@@ -12,13 +12,13 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import as_rows, normalise, select_columns
 from neartag.serve.explanations import check_votes
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.explain import labels_of, votes
+from neartag.tagging.ranking import has_features
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.embedding import embed
 from neartag.x1.kmeans import route
@@ -57,7 +57,7 @@ class ClusterMaps:
         stored = tagger.stored
         row = normalise(as_rows(stored.features.transform([text])))
         ((_, share_of),) = votes(stored.model, row, 1)
-        if not (row.nnz if sparse.issparse(row) else row.any()) or not share_of:
+        if not has_features(row)[0] or not share_of:
             return NO_MAP
         learner = stored.model.learners[0]
         number = int(route(row, learner.centroids, 1, 1)[0, 0])
@@ -142,7 +142,8 @@ def _embed_row(stored: StoredModel, cluster: Cluster, row: Any) -> np.ndarray:
 
 
 def _row_of(stored: StoredModel, point: int) -> Any:
-    if stored.model.index is not None and hasattr(stored.model.index.postings, "indptr"):
+    whole = not hasattr(stored.features, "vectors_")  # the index may have the words alone
+    if whole and stored.model.index is not None and hasattr(stored.model.index.postings, "indptr"):
         return stored.model.index.row(point)
     if stored.texts is not None:
         return normalise(as_rows(stored.features.transform([stored.texts[point]])))

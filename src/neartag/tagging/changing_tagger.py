@@ -10,7 +10,7 @@ from neartag.storage.segments import Segment
 from neartag.tagging.held_model import HeldModel
 from neartag.tagging.label_changes import close_labels, merge_labels, rename_label
 from neartag.tagging.labelled_items import make_documents
-from neartag.tagging.update import forget_points, make_segment, mark_points
+from neartag.tagging.update import forget_kept_vectors, forget_points, make_segment, mark_points
 
 
 class ChangingTagger(HeldModel):
@@ -83,6 +83,7 @@ class ChangingTagger(HeldModel):
         names = [ids] if isinstance(ids, str) else list(ids)
         gone = mark_points(len(self), self._row_of, names)  # (n,)
         if names:
+            forget_kept_vectors(self.stored, gone)
             self._stored, self._rows_by_id = forget_points(self.stored, gone), None
         return int(gone.sum())
 

@@ -5,12 +5,14 @@ Of each document: its share of the votes, its own labels, and the words that it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neartag.storage.bundle import StoredModel
 from neartag.tagging.calibration import Calibration
+from neartag.tagging.explained_meaning import TextMeaning
 from neartag.tagging.explained_words import TextWords, Word
 from neartag.x1.retrieval import Retrieved
 
@@ -25,8 +27,9 @@ class Voter(NamedTuple):
     id: str
     share: float  # of all votes on the text
     labels: list[str]
-    words: list[Word]  # the weightiest first
+    words: list[Word]  # that both texts have, the weightiest first
     text: str | None
+    meaning: Sequence[Word] = ()  # words of the text that make it near in meaning, by a sentence encoder
 
 
 class Reason(NamedTuple):
@@ -87,7 +90,7 @@ def reasons(
     model, names = stored.model, stored.label_names or []
     retrieved = model.retrieve(X)
     ((best, share_of),) = _answers(model, retrieved, k, fallback=fallback)
-    known = TextWords(stored, text, X, words, **limits)
+    known, meaning = TextWords(stored, text, X, words, **limits), TextMeaning(stored, text, words)
     described: dict[int, Voter] = {}
     given: list[Reason] = []
     proposed: set[int] | None = None  # labels that votes or centroids proposed; asked for once it is needed
@@ -95,7 +98,7 @@ def reasons(
         own = [point for point in share_of if label in labels_of(model, point)][:voters]
         for point in own:
             if point not in described:
-                described[point] = _voter(stored, point, share_of[point], known)
+                described[point] = _voter(stored, point, share_of[point], known, meaning)
         if not own and proposed is None:
             proposed = _proposed_labels(model, retrieved)
         source = VOTES if own else MEAN if proposed and label in proposed else FREQUENCY
@@ -114,8 +117,8 @@ def nearest_voters(stored: StoredModel, text: Any, X: Any, count: int, words: in
     The model may also have been trained on rows of features; labels and documents without names have numbers then.
     """
     ((_, share_of),) = _answers(stored.model, stored.model.retrieve(X), 1)
-    known = TextWords(stored, text, X, words)
-    return [_voter(stored, point, share, known) for point, share in list(share_of.items())[:count]]
+    known, meaning = TextWords(stored, text, X, words), TextMeaning(stored, text, words)
+    return [_voter(stored, point, share, known, meaning) for point, share in list(share_of.items())[:count]]
 
 
 def _answers(model: Any, retrieved: Retrieved, k: int, *, fallback: bool = True) -> list[tuple[Best, dict[int, float]]]:
@@ -140,8 +143,9 @@ def _proposed_labels(model: Any, retrieved: Retrieved) -> set[int]:
     return set(model.candidates(retrieved)[0].ravel().tolist()) if is_refined(model) else set()
 
 
-def _voter(stored: StoredModel, point: int, share: float, known: TextWords) -> Voter:
+def _voter(stored: StoredModel, point: int, share: float, known: TextWords, meaning: TextMeaning) -> Voter:
     names = stored.label_names
     name = str(point) if stored.point_names is None else stored.point_names[point]
     labels = [str(label) if names is None else names[label] for label in labels_of(stored.model, point)]
-    return Voter(name, share, labels, known.shared_words(point), None if stored.texts is None else stored.texts[point])
+    text = None if stored.texts is None else stored.texts[point]
+    return Voter(name, share, labels, known.shared_words(point), text, meaning.near_words(point))

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.rows import as_rows, normalise
 from neartag.storage.bundle import StoredModel
 
@@ -36,6 +37,11 @@ class Word(NamedTuple):
 def names_words(features: Any) -> bool:
     """Return whether an encoder can tell which words its columns stand for."""
     return hasattr(features, "word_parts") or hasattr(features, "terms_of")
+
+
+def word_encoder(features: Any) -> Any:
+    """Return the encoder of words: the words' part of an encoder that also makes vectors, else the encoder itself."""
+    return getattr(features, "words_", features)
 
 
 class ColumnHolders:
@@ -95,6 +101,7 @@ class TextWords:
     ) -> None:
         self._stored, self._most, self._min_share, self._min_weight = stored, most, min_share, min_weight
         self._row: csr_matrix | None = None
+        X = words_of(X)
         if most and sparse.issparse(X) and names_words(stored.features):
             self._row = normalise(as_rows(X))
             self._holders = ColumnHolders(stored.features, text)
@@ -119,9 +126,10 @@ class TextWords:
         """Return a document's feature row: as it is kept to be voted with, or made of its text again."""
         index = self._stored.model.index
         if index is not None and index.is_sparse:
-            return index.row(point)
+            return words_of(index.row(point))
         if self._stored.texts is not None:
-            return normalise(as_rows(self._stored.features.transform([self._stored.texts[point]])))
+            words = word_encoder(self._stored.features).transform([self._stored.texts[point]])
+            return normalise(as_rows(words))
         return None
 
 
@@ -131,13 +139,14 @@ def words_in_document(features: Any, X: Any, document: str, most: int) -> dict[s
     They may be others than the text's own, as "cakes" for "cake" where both have the same stem or runs of characters.
     """
     holders = ColumnHolders(features, document)
-    weights = holders.shared_weights(csr_matrix(features.transform([document])), csr_matrix(X))
+    row = word_encoder(features).transform([document])
+    weights = holders.shared_weights(csr_matrix(row), csr_matrix(words_of(X)))
     return dict(telling_words(holders.words, weights, most, MIN_SHARE_OF_WEIGHTIEST))
 
 
 def known_words(features: Any, X: Any, text: str) -> dict[str, float]:
     """Return the words of a text that hold columns of its row X, each with the length of its part of the row."""
-    row = csr_matrix(X)
+    row = csr_matrix(words_of(X))
     holders = ColumnHolders(features, text)
     lengths = np.sqrt(holders.add_up(row.indices, row.data.astype(float) ** 2))
     return {word: float(length) for word, length in zip(holders.words, lengths, strict=True) if length > 0}

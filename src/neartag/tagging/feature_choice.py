@@ -32,8 +32,12 @@ from neartag.encoders.feature_kinds import (
     FeatureChoice,
     kind_parameters,
 )
+from neartag.encoders.hybrid import HybridFeatures
+from neartag.encoders.sentence import SentenceFeatures
+from neartag.encoders.sentence_models.encoding import EncodingBudgetError
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.evaluation.point_precision import precision_by_point, standard_error
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.tagging.corpus import Corpus, build_corpus, collect_texts
 
 KS = (1, 3, 5)
@@ -68,25 +72,66 @@ def fit_corpus(
     n_jobs: int | None = -1,
     max_memory: int | str | None = None,
     progress: Progress | bool = False,
+    encode_minutes: float | None = None,
 ) -> tuple[Corpus, Any]:
     """Return the documents as a corpus, and the encoder that was fitted to them, chosen here if it is AutoFeatures.
 
-    Each document is read once. Where features are chosen, the texts are kept meanwhile: in a file, if they would take
-    too much memory. `n_jobs` and `max_memory` are for the trial.
+    Each document is read once. Where features are chosen, or a sentence encoder takes its time, the texts are kept
+    meanwhile: in a file, if they would take too much memory. `n_jobs` and `max_memory` are for the trial.
+    `encode_minutes` is what a sentence encoder may take: where it would take longer, words are used alone, with a
+    warning.
     """
-    if not isinstance(encoder, AutoFeatures):
+    if not isinstance(encoder, (AutoFeatures, HybridFeatures, SentenceFeatures)):
         return build_corpus(documents, encoder, keep_texts=keep_texts), encoder
     collector, texts = collect_texts(documents)
     Y, names = collector.label_rows()
     ids = collector.unique_ids()
     shown = choose_progress(progress)
-    with shown.start(None, "choosing features"):
-        choice = choose_features(texts, Y, encoder.parameters, n_jobs=n_jobs, max_memory=max_memory)
-    chosen = make_features(choice.kind, encoder.parameters)
-    with shown.start(None, "encoding texts"):
-        X = chosen.fit_transform(texts)
-    chosen.choice_ = choice
-    return Corpus(X, Y, names, ids, texts if keep_texts else None), chosen
+    kept = texts if keep_texts else None
+    if isinstance(encoder, SentenceFeatures):
+        X = encoder.fit_transform(texts, progress=shown, minutes=encode_minutes)
+        return Corpus(X, Y, names, ids, kept), encoder
+    if isinstance(encoder, AutoFeatures):
+        X, words = _fit_words(texts, Y, encoder, shown, n_jobs, max_memory)
+        return Corpus(X, Y, names, ids, kept), words
+    to_fit, meaning = encoder.make_parts()
+    vectors = _encode_within(texts, meaning, shown, encode_minutes)  # (n, e)
+    X, words = _fit_words(texts, Y, to_fit, shown, n_jobs, max_memory)
+    if vectors is None:
+        return Corpus(X, Y, names, ids, kept), words
+    return Corpus(HybridRows(X, vectors), Y, names, ids, kept), encoder.join(words, meaning)
+
+
+def _encode_within(
+    texts: Sequence[str], meaning: SentenceFeatures, progress: Progress, minutes: float | None
+) -> np.ndarray | None:
+    """Return the vectors of texts (n, e); None, with a warning, where they would take too long."""
+    try:
+        return meaning.fit_transform(texts, progress=progress, minutes=minutes)
+    except EncodingBudgetError as error:
+        kept = "; what was encoded is kept" if meaning.cache is not None else ""
+        warnings.warn(f"words are used alone: {error}{kept}", UserWarning, stacklevel=3)
+        return None
+
+
+def _fit_words(
+    texts: Sequence[str],
+    Y: csr_matrix,
+    words: TfidfFeatures | AutoFeatures,
+    progress: Progress,
+    n_jobs: int | None,
+    max_memory: int | str | None,
+) -> tuple[csr_matrix, TfidfFeatures]:
+    """Return the rows of texts by their words, and the features that were fitted, chosen if they are AutoFeatures."""
+    choice = None
+    if isinstance(words, AutoFeatures):
+        with progress.start(None, "choosing features"):
+            choice = choose_features(texts, Y, words.parameters, n_jobs=n_jobs, max_memory=max_memory)
+        words = make_features(choice.kind, words.parameters)
+    with progress.start(None, "encoding texts"):
+        X = words.fit_transform(texts)
+    words.choice_ = choice
+    return X, words
 
 
 def make_features(kind: str, parameters: dict[str, Any]) -> TfidfFeatures:

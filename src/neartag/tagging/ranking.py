@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from neartag.core.frequent_labels import most_frequent
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.tagging.calibration import Calibration, calibrate_scores
 from neartag.tagging.explain import has_voters, is_refined
 
@@ -27,7 +28,7 @@ def rank_rows(model: Any, X: Any, k: int, n_jobs: int | None = -1, *, with_share
     Nothing is known of a row without features, and of one on which nobody votes. Without `with_shares`, shares are 0
     where it takes time to find them.
     """
-    known = _has_features(X)  # (m,)
+    known = has_features(X)  # (m,)
     if not has_voters(model):
         labels, scores = model.predict_topk(X, k, n_jobs=n_jobs)
         labels, scores = np.where(known[:, None], labels, -1), np.where(known[:, None], scores, 0.0)
@@ -65,8 +66,10 @@ def finish_ranking(
     return ranked._replace(labels=labels, scores=scores)
 
 
-def _has_features(X: Any) -> np.ndarray:
+def has_features(X: Any) -> np.ndarray:
     """Return which rows have a feature that is not 0, (m,)."""
+    if isinstance(X, HybridRows):
+        return has_features(X.words) | has_features(X.vectors)
     if not issparse(X):
         return np.asarray(np.asarray(X).any(axis=1))
     if not X.data.all():  # zeros that are stored

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.errors import ParameterError
 from neartag.core.threads import resolve_jobs
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.rows import Rows, as_rows, normalise
 from neartag.linalg.validation import check_count
 from neartag.storage.bundle import StoredModel
@@ -62,7 +63,7 @@ def review_texts(
     items = [texts[place] for place in asked.tolist()]
     X = stored.features.transform(items)  # (m, d)
     ids, scores, shares, found = rank_rows(stored.model, X, min(ASKED_LABELS, int(stored.model.n_labels)), n_jobs)
-    corpus, X = ReviewedCorpus.of(stored), normalise(as_rows(X))
+    corpus, X = ReviewedCorpus.of(stored), normalise(as_rows(words_of(X)))
     probabilities = np.where(ids >= 0, np.clip(calibrate_scores(calibration, scores), 0.0, 1.0), 0.0)
     probabilities[~found] = largest_shares(corpus.Y, ids.shape[1])
     rows, known = encode_together(corpus, items, X)

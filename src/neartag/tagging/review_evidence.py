@@ -11,9 +11,17 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ModelError
+from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.rows import Rows, as_rows, normalise
 from neartag.storage.bundle import StoredModel
-from neartag.tagging.explained_words import MIN_SHARE_OF_WEIGHTIEST, ColumnHolders, Word, names_words, telling_words
+from neartag.tagging.explained_words import (
+    MIN_SHARE_OF_WEIGHTIEST,
+    ColumnHolders,
+    Word,
+    names_words,
+    telling_words,
+    word_encoder,
+)
 
 SHOWN = 3  # documents of the evidence
 SHOWN_WORDS = 5  # of each
@@ -46,11 +54,11 @@ class ReviewedCorpus:
         model = stored.model
         n, index = int(model.n_points), getattr(model, "index", None)
         if index is not None:
-            rows = index.rows(np.arange(n))
+            rows = words_of(index.rows(np.arange(n)))
             if names_words(stored.features):  # the index keeps well-filled rows of a few words as dense ones
                 rows = csr_matrix(rows)
         elif stored.texts is not None and stored.features.accepts == "text":
-            rows = normalise(as_rows(stored.features.transform(list(stored.texts))))
+            rows = normalise(as_rows(word_encoder(stored.features).transform(list(stored.texts))))
         else:
             raise ModelError("the model has kept neither the texts nor the features of its documents to review them by")
         if not hasattr(model, "Y"):

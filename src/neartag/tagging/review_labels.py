@@ -19,6 +19,7 @@ from neartag.core.estimator import choose_progress
 from neartag.core.threads import resolve_jobs
 from neartag.data.documents import Document
 from neartag.linalg import csr
+from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.validation import check_count
 from neartag.methods.registry import DEFAULT_METHOD
 from neartag.storage.bundle import StoredModel
@@ -114,7 +115,7 @@ def gather_corpus(stored: StoredModel, documents: Sequence[Document] | None) -> 
         stored = replace(stored, vocabulary=replace(stored.vocabulary, closed=False))
     segment = make_segment(stored, [each._replace(id=None) for each in documents], ())
     kept = ~_are_same(corpus, documents)  # (n,)
-    rows = [corpus.rows[kept], segment.rows]
+    rows = [corpus.rows[kept], words_of(segment.rows)]
     stacked = csr_matrix(sparse.vstack(rows, format="csr")) if sparse.issparse(rows[0]) else np.vstack(rows)
     Y = csr_matrix(sparse.vstack([csr.widen(corpus.Y[kept], segment.Y.shape[1]), segment.Y], format="csr"))
     names = [name for name, keep in zip(corpus.ids, kept.tolist(), strict=True) if keep]

@@ -30,7 +30,8 @@ class TextTagger(AnsweringTagger, ChangingTagger):
     features : str or encoder, default "auto"
         What turns documents into feature rows. "words", "pairs" (words and word pairs), "characters" (words and runs of
         characters) or "all" of these; "auto" tries them on a part of the documents and takes what is best there. Give
-        TfidfFeatures(…) to set more, VectorFeatures() for vectors of your own instead of texts, or any other encoder.
+        TfidfFeatures(…) to set more, HybridFeatures(encoder=…) for the meaning of texts beside their words,
+        VectorFeatures() for vectors of your own instead of texts, or any other encoder.
     classifier : X1Classifier, optional
         What learns; X1Classifier() unless given.
     refine : bool, optional
@@ -87,15 +88,28 @@ class TextTagger(AnsweringTagger, ChangingTagger):
         return tagger
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> TextTagger:
+    def load(cls, folder: str | os.PathLike[str], *, encoder: Any = None) -> TextTagger:
         """Return the tagger saved in a folder.
+
+        Parameters
+        ----------
+        folder : str or path
+            The model folder.
+        encoder : object, optional
+            The sentence encoder, where the model was trained with an object of your own, which no folder can hold.
 
         Raises
         ------
         ModelError
             There is no model in the folder, it is damaged, or it was not trained on documents.
         """
-        return cls.of(store.load(folder))
+        tagger = cls.of(store.load(folder))
+        if encoder is not None:
+            attach = getattr(tagger.stored.features, "attach", None)
+            if attach is None:
+                raise ParameterError("encoder: this model has no sentence encoder")
+            attach(encoder)
+        return tagger
 
     def copy(self) -> TextTagger:
         """Return a tagger of the same model, which may be changed on its own; the arrays are shared."""

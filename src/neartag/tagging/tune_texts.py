@@ -5,6 +5,7 @@ Features are learned, in each round, from the texts that the round trains on: ne
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from neartag.core.progress import Progress
 from neartag.data.documents import Document
 from neartag.encoders.feature_kinds import AUTO
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.methods.points import Split, digest_all, digest_of
 from neartag.methods.registry import DEFAULT_METHOD
 from neartag.methods.search_options import SearchOptions
@@ -47,6 +49,8 @@ class TextPoints:
         Memory that the trial of "auto" may use.
     max_kept_entries : int
         Entries of rows that are kept for the next trial.
+    vectors : ndarray, (n, e), optional
+        Vectors of a sentence encoder, which stand beside the words of every kind.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class TextPoints:
         n_jobs: int | None = -1,
         max_memory: int | str | None = None,
         max_kept_entries: int = MAX_KEPT_ENTRIES,
+        vectors: np.ndarray | None = None,
     ) -> None:
         self.Y = Y
         self.features: Sequence[str] = list(TRIED if features is None else features)
@@ -66,7 +71,7 @@ class TextPoints:
         self.default_features: str | None = AUTO
         self._texts, self._parameters = texts, dict(parameters or {})
         self._n_jobs, self._max_memory = n_jobs, max_memory
-        self._max_kept_entries = max_kept_entries
+        self._max_kept_entries, self._vectors = max_kept_entries, vectors
         self._rows: dict[tuple[str, int], tuple[csr_matrix, csr_matrix]] = {}  # by kind and number of training texts
         self._chosen: dict[int, str] = {}  # what "auto" stands for, by number of training texts
         self._settled: str | None = None  # what it stands for in all rounds
@@ -86,6 +91,8 @@ class TextPoints:
             X = encoder.fit_transform(self._texts[int(row)] for row in train)
             self._rows[str(kind), len(train)] = X, encoder.transform(self._texts[int(row)] for row in held)
         X, X_held = self._rows[str(kind), len(train)]
+        if self._vectors is not None:
+            X, X_held = HybridRows(X, self._vectors[train]), HybridRows(X_held, self._vectors[held])
         return Split(X, self.Y[train], X_held, self.Y[held])
 
     def resolve_features(self, train: np.ndarray, features: str | None) -> str | None:
@@ -113,7 +120,11 @@ class TextPoints:
     def digest(self) -> str:
         """Return a text that is the same for the same texts, labels and parameters only."""
         return digest_of(
-            digest_all(self._texts), self.Y, repr(sorted(self._parameters.items())), repr(self.default_features)
+            digest_all(self._texts),
+            self.Y,
+            repr(sorted(self._parameters.items())),
+            repr(self.default_features),
+            *([] if self._vectors is None else [hashlib.sha256(self._vectors.tobytes()).hexdigest()]),
         )
 
     def describe_features(self, features: str) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from neartag.linalg.rows import as_rows, normalise
 from neartag.storage.bundle import StoredModel, update_module
 from neartag.storage.segments import Segment
 from neartag.storage.texts import Texts
+from neartag.tagging.explained_meaning import sentence_encoder
+from neartag.tagging.ranking import has_features
 from neartag.vocabulary.mapping import map_labels
 
 
@@ -60,6 +62,13 @@ def encode_documents(encoder: Any, documents: Sequence[Document]) -> Any:
     return encoder.transform(list(read_items(encoder, documents)))
 
 
+def count_unknown(encoder: Any, documents: Sequence[Document]) -> int:
+    """Return how many documents have a row of zeros; none where a sentence encoder makes a vector of any text."""
+    if sentence_encoder(encoder) is not None:
+        return 0
+    return int((~has_features(encode_documents(encoder, documents))).sum())
+
+
 def forget_points(stored: StoredModel, gone: np.ndarray) -> StoredModel:
     """Return the model without the points where `gone` (n,) is true: only what was learned from them is left."""
     points = stored.point_names
@@ -68,6 +77,13 @@ def forget_points(stored: StoredModel, gone: np.ndarray) -> StoredModel:
     texts = None if stored.texts is None else stored.texts.keep(~gone)
     model = update_module(stored.model).forget(stored.model, gone)
     return replace(stored, model=model, point_names=points, texts=texts)
+
+
+def forget_kept_vectors(stored: StoredModel, gone: np.ndarray) -> None:
+    """Remove the vectors of the points where `gone` (n,) is true from what a sentence encoder keeps on disk."""
+    forget_texts = getattr(stored.features, "forget_texts", None)
+    if forget_texts is not None and stored.texts is not None:
+        forget_texts(stored.texts[int(row)] for row in np.flatnonzero(gone))
 
 
 def number_points(stored: StoredModel) -> dict[str, int]:

@@ -89,6 +89,8 @@ export function documentName({ id, title, link }) {
   return title ? make("span", {}, name, " ", make("span", { class: "quiet" }, named(id))) : name;
 }
 
+const listed = (words) => words.flatMap(({ word }, place) => [place ? ", " : "", named(word)]);
+
 function voterItem(voter, label, most) {
   const tags = voter.labels.map((each) => make("li", { class: each === label ? "tag same" : "tag" }, named(shownName(each))));
   const item = make(
@@ -101,8 +103,10 @@ function voterItem(voter, label, most) {
   if (typeof voter.text === "string") {
     item.append(make("div", {}, ...shown(voter.cut ? `${voter.text} …` : voter.text, marksOf(voter.spans, weights, most))));
   } else if (voter.words.length) {
-    item.append(make("p", {}, "In common: ", ...voter.words.flatMap(({ word }, place) => [place ? ", " : "", named(word)])));
+    item.append(make("p", {}, "In common: ", ...listed(voter.words)));
   }
+  // Of your text, by a sentence encoder: the document itself may have none of these words.
+  if (voter.meaning?.length) item.append(make("p", { class: "quiet" }, "Near in meaning by: ", ...listed(voter.meaning)));
   item.append(make("ul", { class: "tags", "aria-label": "Its labels" }, ...tags));
   return item;
 }

@@ -112,6 +112,11 @@ class Voter(BaseModel):
     share: Share
     labels: list[str]
     words: list[Word] = Field(description="What both texts have, the weightiest first.")
+    meaning: list[Word] = Field(
+        default=[],
+        description="Words, or sentences, of the text without which it would be less near in meaning, the weightiest "
+        "first; none without a sentence encoder.",
+    )
     text: str | None = Field(description="Its text, where the model keeps texts; cut off where it is long.")
     cut: bool = Field(description="Whether the text goes on.")
     spans: list[Span] = Field(description="Where the shared words stand in the document's text.")
