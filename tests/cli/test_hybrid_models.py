@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import fail, succeed
-from neartag import TextTagger, X1Classifier
+from neartag import TextTagger
 from neartag.encoders.hybrid import HybridFeatures
 from sentence_helpers import make_documents, make_static, write_lines
 
 pytest.importorskip("tokenizers", reason="sentence encoders need tokenizers")
-pytestmark = pytest.mark.skipif(
-    "vector_weight" not in X1Classifier().get_params(), reason="X1 does not take words and vectors side by side yet"
-)
 ENGLISH = "a star in the sky"  # only "a" and "the" are words of the documents
 
 
