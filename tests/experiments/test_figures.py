@@ -327,6 +327,17 @@ def test_nothing_measured_gives_no_section(experiment):
 # ---- 0.8 L dimensions
 
 
+@pytest.mark.parametrize("method", sorted(dimensions.SETTINGS))
+def test_every_embedding_method_takes_a_share_of_the_labels(method):
+    name = dimensions.SETTINGS[method]
+    settings = dimensions.dimension_in_numbers(method, {name: dimensions.SHARE}, 159)
+    assert settings[name] in (0.8, 127)
+    X, Y = csr_matrix(np.eye(20, dtype=np.float32)), csr_matrix(np.eye(20, 10, dtype=np.float32))
+    settings = dimensions.dimension_in_numbers(method, {name: dimensions.SHARE}, 10)
+    registry.get(method).estimator_class()(**settings).fit(X, Y)
+    assert dimensions.dimension_in_numbers(method, {name: 5}, 159) == {name: 5}
+
+
 def test_embedding_methods_have_their_own_dimension_and_a_share_of_the_labels(toy_data):
     plan = Plan(data=("bibtex",), quick=True, methods=("leml", "cplst"))
     cells = dimensions.EXPERIMENT.cells(plan)

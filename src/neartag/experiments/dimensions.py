@@ -13,12 +13,22 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Number, Table
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
+from neartag.methods import registry
 
 SHARE = 0.8  # of the labels
 # The setting that is the dimension, by method.
 SETTINGS = {"leml": "rank", "wsabie": "dim", "cplst": "dim", "cs": "dim", "ml_cssp": "columns"}
 CHOSEN, SHARED = "as chosen", "0.8 L"
 RUNS = 3
+
+
+def dimension_in_numbers(method: str, settings: dict[str, Any], labels: int) -> dict[str, Any]:
+    """Return the settings with 0.8 L as a number where the method takes no share of the labels."""
+    name = SETTINGS[method]
+    takes_numbers_only = any(each.name == name and each.kind is int for each in registry.get(method).parameters)
+    if settings.get(name) != SHARE or not takes_numbers_only:
+        return settings
+    return {**settings, name: max(1, round(SHARE * labels))}
 
 
 class Dimensions(Experiment):
@@ -46,7 +56,8 @@ class Dimensions(Experiment):
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size of the method."""
         parts = datasets.split(cell.data, cell.seed, cell.quick)
-        return methods.measure(cell.method, self.settings(cell), parts, cell.seed, work)
+        settings = dimension_in_numbers(cell.method, self.settings(cell), parts.Y.shape[1])
+        return methods.measure(cell.method, settings, parts, cell.seed, work)
 
     def report(self, results: Results) -> list[Block]:
         """Return the table."""
