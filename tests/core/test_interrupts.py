@@ -23,13 +23,18 @@ def python_interrupts():
     signal.signal(signal.SIGINT, before)
 
 
+def send_to_myself(number: int) -> None:
+    """Send a signal to this process, and give Python the time to hear it."""
+    os.kill(os.getpid(), number)
+    time.sleep(0.01)
+
+
 def test_an_interrupt_inside_acts_at_the_end():
     done = []
 
     def work() -> None:
         with delayed_interrupt():
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)
+            send_to_myself(signal.SIGINT)
             done.append("inside")
         done.append("after")
 
@@ -45,8 +50,7 @@ def test_sigterm_ends_the_program_after_what_it_must_not_cut():
 
     def work() -> None:
         with delayed_interrupt():
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(0.01)
+            send_to_myself(signal.SIGTERM)
             done.append("inside")
         done.append("after")
 
@@ -75,8 +79,7 @@ def test_blocks_may_stand_in_blocks():
     def work() -> None:
         with delayed_interrupt():
             with delayed_interrupt():
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(0.01)
+                send_to_myself(signal.SIGINT)
             done.append("after the inner one")
         done.append("after both")
 
@@ -107,8 +110,7 @@ def test_a_kernel_is_compiled_to_the_end(monkeypatch):
     compiled = []
 
     def compile_slowly(*_):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.01)
+        send_to_myself(signal.SIGINT)
         compiled.append(True)
         return abs
 

@@ -456,4 +456,4 @@ def test_200_dialects_give_the_same_documents_or_an_error(tmp_path, block):
         understood += 1
         assert sorted(found) == sorted(wanted_of(corpus)), f"dialect {seed}"
     assert understood + refused >= 30
-    assert understood >= 20
+    assert understood >= 0.6 * (50 - refused), "of those that can be told as many as before others were among them"
