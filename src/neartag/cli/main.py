@@ -22,6 +22,7 @@ from neartag.cli.convert import convert
 from neartag.cli.datasets import app as datasets
 from neartag.cli.demo import demo
 from neartag.cli.evaluate import evaluate
+from neartag.cli.export import export
 from neartag.cli.hub import pull, push
 from neartag.cli.inspect import inspect
 from neartag.cli.labels import labels
@@ -111,6 +112,7 @@ for command in (
     card,
     push,
     pull,
+    export,
     methods,
     compare,
     convert,
