@@ -69,7 +69,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.test: $(VENV)/.installed
 	@echo "adding the tests' tools to $(VENV) with pip: a minute or two, once, and silent"
-	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz]"
+	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz,mcp]"
 	touch $@
 
 $(VENV)/.kernels: scripts/compile_kernels.py src/neartag/core/jit.py $(shell find src -name "*kernels.py") | $(VENV)/.test
