@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction clean
+.PHONY: demo test test-fast test-lowest browser-test pictures test-annif test-label-studio lint format bench peers reproduction clean
 
 demo: $(VENV)/.installed
 	@echo "the first run compiles the kernels that it needs: about half a minute, once"
@@ -106,14 +106,24 @@ $(VENV)/.lint: $(VENV)/.installed
 	-.venv-peers/bin/python -m pip install --quiet --constraint benchmarks/peers-requirements.txt libmultilabel==0.10.0
 	touch $@
 
-# The example backend in a real Annif, in an environment of its own.
+# The backend for Annif in a real Annif, in an environment of its own.
 test-annif: .venv-annif/.installed
 	.venv-annif/bin/python -m pytest -q examples/annif_backend
 
-.venv-annif/.installed: pyproject.toml
+.venv-annif/.installed: pyproject.toml examples/annif_backend/pyproject.toml
 	$(PYTHON) -m venv .venv-annif
-	.venv-annif/bin/python -m pip install --quiet annif pytest pytest-timeout --editable .
+	.venv-annif/bin/python -m pip install --quiet hatchling pytest pytest-timeout --editable . --editable examples/annif_backend
+	touch $@
+
+# The backend for Label Studio with Label Studio's own packages, of which one is on GitHub only.
+test-label-studio: .venv-label-studio/.installed
+	.venv-label-studio/bin/python -m pytest -q examples/label_studio
+
+LABEL_STUDIO_ML := git+https://github.com/HumanSignal/label-studio-ml-backend
+.venv-label-studio/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-label-studio
+	.venv-label-studio/bin/python -m pip install --quiet label-studio-sdk "$(LABEL_STUDIO_ML)" --editable ".[serve,test]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-peers .venv-browser .venv-annif .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build
+	rm -rf $(VENV) .venv-lowest .venv-peers .venv-browser .venv-annif .venv-label-studio .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build
