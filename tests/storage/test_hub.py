@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cli_helpers import fail, succeed
+from cli_helpers import fail, invoke, succeed
 from hub_helpers import Repository, running_hub
 from neartag.storage import store
 from serve_helpers import train
@@ -106,8 +106,10 @@ def test_a_card_in_the_folder_is_sent_as_it_is(hub, folder, tmp_path):
     copy = tmp_path / "copy"
     train().save(copy)
     (copy / "README.md").write_text("---\nlibrary_name: neartag\n---\nours")
-    succeed("push", copy, NAME, "-q")
+    assert "is sent as it is" in fail("push", copy, NAME, "--license", "mit", "-q")
+    told = invoke("push", copy, NAME)
     assert newest(hub)[1]["README.md"].endswith(b"ours")
+    assert "is it of an earlier model?" in told.stderr
 
 
 def test_another_digest_is_refused(pushed, tmp_path):

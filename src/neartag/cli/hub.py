@@ -11,6 +11,7 @@ from neartag.cli import output
 from neartag.cli.card import DataName, Figures, Licence, read_figures, write_card
 from neartag.cli.model_folder import check_target
 from neartag.cli.options import AsJson, Model, Quiet
+from neartag.core.errors import ParameterError
 
 Repository = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository on the hub.")]
 
@@ -39,15 +40,21 @@ def push(
 
     with output.progress(quiet).start(None, f"loading {model}"):
         stored = store.load(model)
+    digest = stored.info["digest"]
     own = Path(model) / hub.CARD
     if own.is_file():
+        if licence or dataset or figures:
+            raise ParameterError(
+                f"{own} is sent as it is: write it anew with neartag card --overwrite and these options"
+            )
         card = own.read_text(encoding="utf-8")
+        if digest not in card:
+            output.message(f"{own} does not name this model's digest: is it of an earlier model?", quiet=quiet)
     else:
         options = CardOptions(repository.partition("/")[2], licence, dataset, repository)
-        card = write_card(stored, options, read_figures(figures, stored.info["digest"]))
+        card = write_card(stored, options, read_figures(figures, digest))
     with output.progress(quiet).start(None, f"sending {model}"):
         commit = hub.push(Path(model), repository, card, public=public, with_texts=with_texts)
-    digest = stored.info["digest"]
     if as_json:
         output.show_json({"repository": repository, "commit": commit, "digest": digest})
     else:
