@@ -30,6 +30,10 @@ def running():
     with pytest.MonkeyPatch.context() as patch, running_hub() as hub:
         # The real hub's faster way for large files needs a service of its own; the client can do without it.
         patch.setattr(constants, "HF_HUB_DISABLE_XET", True, raising=False)
+        # The client reads the address when it is imported, which other tests may have done before.
+        template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, hub.endpoint)
+        patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        patch.setattr(constants, "ENDPOINT", hub.endpoint)
         patch.setenv("HF_ENDPOINT", hub.endpoint)
         patch.setenv("HF_TOKEN", "hf_of_the_tests")
         yield hub

@@ -138,6 +138,9 @@ def _open_client() -> tuple[Any, Any]:
         import huggingface_hub
     except ImportError as error:
         raise NeartagError(install_hint("to use a hub needs huggingface_hub", "hub")) from error
+    from huggingface_hub.utils import disable_progress_bars
+
+    disable_progress_bars()  # progress is shown in one way, and not at all where that is asked for
     return huggingface_hub, huggingface_hub.HfApi(endpoint=os.environ.get(ENDPOINT_VARIABLE) or None)
 
 
