@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction clean
+.PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction image clean
 
 demo: $(VENV)/.installed
 	@echo "the first run compiles the kernels that it needs: about half a minute, once"
@@ -114,6 +114,10 @@ test-annif: .venv-annif/.installed
 	$(PYTHON) -m venv .venv-annif
 	.venv-annif/bin/python -m pip install --quiet annif pytest pytest-timeout --editable .
 	touch $@
+
+# The image of the Dockerfile, with docker or podman; IMAGE_FROM=packages makes the base from Debian's packages.
+image:
+	sh scripts/build_image.sh $(IMAGE_FROM)
 
 clean:
 	rm -rf $(VENV) .venv-lowest .venv-peers .venv-browser .venv-annif .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build
