@@ -4,7 +4,7 @@
 #   docker run --read-only --tmpfs /tmp -v ./model:/model:ro -p 127.0.0.1:8000:8000 neartag
 #
 # Any image of Debian with apt will do as BASE; scripts/build_image.sh makes one from Debian's packages.
-ARG BASE=docker.io/library/debian:trixie-slim
+ARG BASE=debian:trixie-slim
 
 FROM ${BASE} AS python
 RUN apt-get update \

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-DOCS = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "RELEASING", "SECURITY")), *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [*DOCS, ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *sorted(ROOT.glob("examples/*/README.md"))]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
