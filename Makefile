@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NOX := $(BIN)/nox --reuse-existing-virtualenvs --session
 CHECKED := src tests benchmarks scripts examples noxfile.py
 
-.PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction image package clean
+.PHONY: docs demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction image package clean
 
 demo: $(VENV)/.installed
 	@echo "the first run compiles the kernels that it needs: about half a minute, once"
@@ -90,6 +90,11 @@ $(VENV)/.lint: $(VENV)/.installed
 	@echo "adding the linters to $(VENV) with pip: a minute or two, once, and silent"
 	$(BIN)/python -m pip install --quiet --editable ".[serve,lint]"
 	touch $@
+
+# The documentation site into build/site: open build/site/index.html. Links are checked, and the notebooks are run.
+docs: $(VENV)/.nox
+	$(NOX) docs
+	@echo "the site: $(CURDIR)/build/site/index.html"
 
 # The example backend in a real Annif, in an environment of its own.
 test-annif: $(VENV)/.nox

@@ -68,6 +68,14 @@ def peers(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation site into build/site, with links checked and notebooks run."""
+    session.install("--editable", ".[serve,docs]")
+    env = {"NO_MKDOCS_2_WARNING": "1"}
+    session.run("mkdocs", *(session.posargs or ["build", "--strict", "--quiet"]), env=env)
+
+
+@nox.session
 def annif(session: nox.Session) -> None:
     """The example backend in a real Annif."""
     session.install("annif", "pytest", "pytest-timeout", "--editable", ".")
