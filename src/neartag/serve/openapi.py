@@ -23,11 +23,14 @@ REQUESTS: list[type[BaseModel]] = [
 ]
 
 
+NEEDS_TOKEN: dict[str, Any] = {"security": [{"token": []}]}
+
+
 def describe_body(schema_class: type[BaseModel], *, needs_token: bool) -> dict[str, Any]:
     """Return what a path's description says of its body, and of the token where it needs one."""
     schema = {"$ref": REFERENCE_TEMPLATE.format(model=schema_class.__name__)}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    return {"requestBody": body, **({"security": [{"token": []}]} if needs_token else {})}
+    return {"requestBody": body, **(NEEDS_TOKEN if needs_token else {})}
 
 
 def describe_file() -> dict[str, Any]:

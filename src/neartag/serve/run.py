@@ -18,9 +18,12 @@ from uvicorn.supervisors import Multiprocess
 
 from neartag.core.errors import ParameterError
 from neartag.core.interrupts import Terminated
+from neartag.serve.access import Access
 from neartag.serve.app import create_app
+from neartag.serve.clients import check_proxies
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.guarded_protocol import GuardedProtocol, allow_many_files
+from neartag.serve.logs import make_config
 from neartag.serve.metrics import Metrics
 from neartag.serve.settings import SETTINGS_VARIABLE, Settings
 from neartag.serve.supervisor import Supervisor
@@ -41,7 +44,8 @@ def prepare(folder: str, settings: Settings, workers: int) -> Any:
     """
     if workers == 1:
         return create_app(folder, settings)
-    settings.token()
+    Access.from_settings(settings)
+    check_proxies(settings.proxies)
     FollowedModel(folder, Metrics()).warm_up()
     os.environ[SETTINGS_VARIABLE] = settings.to_text(folder)
     return APPLICATION
@@ -83,6 +87,7 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
         workers=workers,
         backlog=BACKLOG,
         access_log=False,
+        log_config=make_config(settings.log_format),
         log_level="warning",
         server_header=False,
         proxy_headers=False,
