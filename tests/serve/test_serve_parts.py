@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
 import re
 import socket
 import sys
@@ -22,8 +21,9 @@ from neartag.serve.explanations import utf16
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.map import ClusterMaps, _sample
 from neartag.serve.metrics import Metrics
-from neartag.serve.run import SHARES_PORTS, SharedPort, bind
+from neartag.serve.run import SHARES_PORTS, bind
 from neartag.serve.settings import Settings
+from neartag.serve.supervisor import share_port
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 from serve_helpers import Client, corpus, train
@@ -87,13 +87,16 @@ def test_what_is_to_be_installed_is_said(folder, monkeypatch):
 
 @pytest.mark.skipif(not SHARES_PORTS, reason="only Linux deals connections out")
 def test_a_shared_port_is_listened_on_by_each():
-    with bind("127.0.0.1", 0, 2) as held:
-        assert isinstance(held, SharedPort)
-        with pickle.loads(pickle.dumps(held)) as one, pickle.loads(pickle.dumps(held)) as other:
-            assert one.fileno() != other.fileno()
-            one.listen()
-            other.listen()
-            assert one.getsockname() == other.getsockname() == held.getsockname()
+    with bind("127.0.0.1", 0, 2) as held, share_port(held, 5) as one, share_port(held, 5) as other:
+        assert one.fileno() != other.fileno()
+        assert one.getsockname() == other.getsockname() == held.getsockname()
+        for _ in range(5):
+            socket.create_connection(held.getsockname()).close()  # somebody listens
+
+
+def test_a_port_that_cannot_be_shared_is_one_for_all():
+    with bind("127.0.0.1", 0, 1) as held:
+        assert share_port(held, 5) is held
 
 
 # Batches

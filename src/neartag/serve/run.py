@@ -61,21 +61,11 @@ def bind(host: str, port: int, workers: int) -> socket.socket:
         # Not shared from the beginning: another server on the port would not be noticed.
         with first:
             address = first.getsockname()
-        return SharedPort(family, address)
+        shared = socket.socket(family)
+        shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        return _bind(shared, address)
     except (OSError, OverflowError) as error:
         raise ParameterError(f"cannot listen on {host} port {port}: {error}") from error
-
-
-class SharedPort(socket.socket):
-    """A socket on a port; sent to another process, it becomes a socket of that process's own on the same port."""
-
-    def __init__(self, family: int, address: Any) -> None:
-        super().__init__(family)
-        self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        _bind(self, address)
-
-    def __reduce__(self) -> Any:
-        return SharedPort, (int(self.family), self.getsockname())
 
 
 def run(application: Any, settings: Settings, listening: socket.socket, workers: int) -> None:
@@ -107,7 +97,7 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
             Supervisor(config, sockets=[listening]).run()
 
 
-def _bind(made: socket.socket, address: Any) -> Any:
+def _bind(made: socket.socket, address: Any) -> socket.socket:
     try:
         if sys.platform != "win32":  # where it would allow two servers on one port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -2,16 +2,21 @@
 
 uvicorn's own asks one worker after the other whether it answers, and waits for each: a dead one was found only after a
 busy one had answered.
+
+Where workers have sockets of their own on one port, the parent keeps each of them open. Connections that wait to be
+accepted by a worker that dies are then not lost: the worker that takes its place accepts them.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
+import socket
 import time
 from typing import Any
 
 from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Process
 
 logger = logging.getLogger("neartag.serve")
 
@@ -26,6 +31,46 @@ class Supervisor(Multiprocess):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._answered: dict[int | None, float] = {}  # when each worker last answered, by its process id
+        self._held: list[list[socket.socket]] = []  # the sockets of each worker
+
+    def init_processes(self) -> None:
+        """Start all workers."""
+        for _ in range(self.processes_num):
+            self.handle_ttin()
+
+    def handle_ttin(self) -> None:
+        """Start one worker more."""
+        self._held.append([share_port(each, self.config.backlog) for each in self.sockets])
+        self.processes.append(self._make(Process, len(self.processes)))
+        self.processes[-1].start()
+        self.processes_num = len(self.processes)
+
+    def handle_ttou(self) -> None:
+        """End one worker, unless it is the last."""
+        if len(self.processes) > 1:
+            worker = self.processes.pop()
+            self._close(self._held.pop())
+            worker.terminate()
+            worker.join()
+            self.processes_num = len(self.processes)
+
+    def restart_all(self) -> None:
+        """Replace each worker; one that is to end does so once another takes its connections."""
+        for place, old in enumerate(self.processes):
+            if not self.should_exit.is_set():
+                self.processes[place] = fresh = self._make(type(old), place)
+                fresh.start()
+                deadline = time.monotonic() + HUNG_SECONDS
+                while not fresh.ping(PING_SECONDS) and fresh.process.is_alive() and time.monotonic() < deadline:
+                    pass
+                old.terminate()
+                old.join()
+
+    def terminate_all(self) -> None:
+        """End all workers; from now on connections are refused."""
+        for held in self._held:
+            self._close(held)
+        super().terminate_all()
 
     def keep_subprocess_alive(self) -> None:
         """Replace workers that are dead or hang."""
@@ -54,8 +99,29 @@ class Supervisor(Multiprocess):
             logger.error("worker %s could not start: the server ends", worker.pid)
             self.should_exit.set()
             return
-        # Older versions of uvicorn are told what a worker runs.
-        target = (self.target,) if "target" in inspect.signature(type(worker)).parameters else ()  # type: ignore[attr-defined]
-        self.processes[place] = fresh = type(worker)(self.config, *target, self.sockets)
+        self.processes[place] = fresh = self._make(type(worker), place)
         fresh.start()
         logger.error("worker %s %s: worker %s takes its place", worker.pid, problem, fresh.pid)
+
+    def _make(self, kind: Any, place: int) -> Any:
+        # Older versions of uvicorn are told what a worker runs.
+        target = (self.target,) if "target" in inspect.signature(kind).parameters else ()  # type: ignore[attr-defined]
+        return kind(self.config, *target, self._held[place])
+
+    def _close(self, held: list[socket.socket]) -> None:
+        for each in held:
+            if each not in self.sockets:
+                each.close()
+
+
+def share_port(first: socket.socket, backlog: int) -> socket.socket:
+    """Return another socket that listens on the same port; the same one where that is not possible."""
+    option = getattr(socket, "SO_REUSEPORT", None)
+    if option is None or not first.getsockopt(socket.SOL_SOCKET, option):
+        return first
+    other = socket.socket(first.family)
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    other.setsockopt(socket.SOL_SOCKET, option, 1)
+    other.bind(first.getsockname())
+    other.listen(backlog)
+    return other

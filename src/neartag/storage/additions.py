@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from neartag.core.version import __version__
 from neartag.storage import tensors
 from neartag.storage.bundle import StoredModel
 from neartag.storage.content import REMEDY, encode_json, report_damage
-from neartag.storage.folder import FolderWriter, open_files, read_content
+from neartag.storage.folder import FolderWriter, read_content
 from neartag.storage.manifest import AddedEntry, File, Manifest
 from neartag.storage.segments import Segment, merge_segments
 
@@ -43,14 +42,11 @@ def append_segment(
     place = Path(folder)
     kept = list(manifest.added)
     parts = [segment]
-    while kept and kept[-1].points <= sum(map(len, parts)):
-        with ExitStack() as stack:
-            _, handles = open_files(place, stack)
-            file = kept.pop().file
-            arrays = read_content(handles[file.name], place, file, True)
-            parts.insert(0, _read_segment(arrays, int(manifest.settings["n_features"]), place))
-    merged = merge_segments(parts)
     try:
+        while kept and kept[-1].points <= sum(map(len, parts)):
+            (arrays,) = read_segment_files(place, [kept.pop().file])
+            parts.insert(0, _read_segment(arrays, int(manifest.settings["n_features"]), place))
+        merged = merge_segments(parts)
         with FolderWriter(place) as writer:
             file = writer.add("added", "safetensors", tensors.pack(merged.to_arrays(), "added"))
             fresh = replace(manifest, added=(*kept, AddedEntry(file, len(merged))), neartag_version=__version__)

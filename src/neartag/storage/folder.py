@@ -120,7 +120,8 @@ def open_files(folder: Path, stack: ExitStack) -> tuple[Manifest, dict[str, Bina
     """
     problem: OSError | None = None
     for attempt in range(READ_ATTEMPTS):
-        time.sleep(READ_PAUSE if attempt else 0.0)
+        if attempt:
+            time.sleep(READ_PAUSE)
         with ExitStack() as opened:
             try:
                 listed = manifest.read_manifest(folder)
