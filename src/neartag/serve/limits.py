@@ -28,6 +28,8 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 RETRY_AFTER = "1"  # seconds, as the header has them
 # Of a body that is too large, so many bytes are read and dropped: a client that is still sending would not hear why.
 MAX_DROPPED_BYTES = 2**25
+# Bodies that one worker holds at once; small ones are always taken, so that large ones cannot keep them out.
+MAX_HELD_BYTES, SMALL_BODY_BYTES = 2**28, 2**16
 OTHER_PATH = "other"  # stands for all paths that do not exist: anybody can make up many
 FILE_PATHS = ("/tag-file", "/review-file")  # whose bodies are files
 SLOW_PATHS = (*FILE_PATHS, "/review", "/doubts")  # they get more time
@@ -73,7 +75,9 @@ class LimitsMiddleware:
     ) -> None:
         self.app, self.settings, self.access, self.metrics, self.paths = app, settings, access, metrics, paths
         self._rate = None if settings.rate_limit is None else RateLimit(settings.rate_limit)
-        self._slow = 0  # slow requests under way
+        self._working = 0  # requests under way that are whole
+        self._slow = 0  # slow ones among them
+        self._held = _HeldBytes()
         self._hosts = frozenset(name.lower().encode("latin-1", "replace") for name in settings.hosts)
         self._headers = [*HEADERS, (b"x-neartag-pid", str(os.getpid()).encode())]
 
@@ -118,17 +122,10 @@ class LimitsMiddleware:
             self._authorise(scope, headers, path)
             await self.app(scope, receive, answer)
             return
-        if self.metrics.under_way > self.settings.max_waiting:
-            busy = f"{self.settings.max_waiting} requests are under way already: try again in a moment"
-            raise Refusal(503, busy, {"Retry-After": RETRY_AFTER})
-        slow, is_file = path in SLOW_PATHS, path in FILE_PATHS
-        if slow and self._slow >= MAX_SLOW_AT_ONCE:
-            busy = f"{MAX_SLOW_AT_ONCE} files and reviews are under way already: try again in a moment"
-            raise Refusal(503, busy, {"Retry-After": RETRY_AFTER})
-        body = _Body(receive, self.settings.max_upload if is_file else self.settings.max_body, is_file)
-        most = self.settings.max_seconds * (SLOW_FACTOR if slow else 1)
+        is_file = path in FILE_PATHS
+        body = _Body(receive, self.settings.max_upload if is_file else self.settings.max_body, is_file, self._held)
+        most = self.settings.max_seconds * (SLOW_FACTOR if path in SLOW_PATHS else 1)
         grace = CHANGE_GRACE_SECONDS if path in CHANGE_PATHS else 0.0
-        self._slow += slow
         try:
             await asyncio.wait_for(self._answer(scope, body, answer, headers, path, most), most + grace)
         except asyncio.TimeoutError:
@@ -142,7 +139,7 @@ class LimitsMiddleware:
                 late += "same id it is made once"
             raise Refusal(503, late, {"Retry-After": RETRY_AFTER}) from None
         finally:
-            self._slow -= slow
+            self._held.bytes -= body.size
 
     async def _answer(
         self, scope: Message, body: _Body, answer: _Answer, headers: dict[bytes, bytes], path: str, seconds: float
@@ -156,7 +153,21 @@ class LimitsMiddleware:
         else:
             body.whole = True  # nobody reads it
         self._authorise(scope, headers, path)
-        await self.app(scope, body.receive, answer)
+        slow = path in SLOW_PATHS
+        for count, most, what in (
+            (self._working, self.settings.max_waiting, "requests"),
+            (self._slow if slow else 0, MAX_SLOW_AT_ONCE, "files and reviews"),
+        ):
+            if count >= most:
+                busy = f"{most} {what} are under way already: try again in a moment"
+                raise Refusal(503, busy, {"Retry-After": RETRY_AFTER})
+        self._working += 1
+        self._slow += slow
+        try:
+            await self.app(scope, body.receive, answer)
+        finally:
+            self._working -= 1
+            self._slow -= slow
 
     def _authorise(self, scope: Message, headers: dict[bytes, bytes], path: str) -> None:
         """Refuse clients that send too much, or may not do this; a body is read before, or they would not hear it."""
@@ -190,11 +201,18 @@ JSON_TYPE, FILE_TYPE = "application/json", "application/octet-stream"
 CLOSE_HEADERS = {"Connection": "close"}
 
 
+class _HeldBytes:
+    """How many bytes of bodies a worker holds at once."""
+
+    bytes = 0
+
+
 class _Body:
     """A request's body, read whole before anything looks at it."""
 
-    def __init__(self, receive: Receive, most: int, is_file: bool) -> None:
-        self._receive, self._most = receive, most
+    def __init__(self, receive: Receive, most: int, is_file: bool, held: _HeldBytes) -> None:
+        self._receive, self._most, self._held = receive, most, held
+        self.size = 0  # bytes that are held
         self._option = "--max-upload" if is_file else "--max-body"
         self._content: bytes | None = None
         self.whole = False
@@ -212,6 +230,11 @@ class _Body:
             dropping = dropping or size > self._most
             if not dropping:
                 pieces.append(piece)
+                self.size += len(piece)
+                self._held.bytes += len(piece)
+                if self._held.bytes > MAX_HELD_BYTES and self.size > SMALL_BODY_BYTES:
+                    busy = "too many large bodies are under way: try again in a moment"
+                    raise Refusal(503, busy, {"Retry-After": RETRY_AFTER, **CLOSE_HEADERS})
             if not message.get("more_body", False):
                 self.whole = True
             elif not dropping or size <= MAX_DROPPED_BYTES:

@@ -78,7 +78,7 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
         backlog=BACKLOG,
         access_log=False,
         log_config=make_config(settings.log_format),
-        log_level="warning",
+        log_level="error",  # a warning for each wrong request would let anybody fill the log
         server_header=False,
         proxy_headers=False,
         http=GuardedProtocol,
