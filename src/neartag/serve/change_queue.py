@@ -1,5 +1,9 @@
 """Changes that wait, and the thread that makes them: all that wait go to the disk in one write.
 
+Documents that are only added are a small file. To forget or replace some the folder is written anew, which takes the
+longer the larger the model is. After such a write the next one waits for as long as the last one took, and what was
+added meanwhile comes first.
+
 A change can be withdrawn until the thread takes it. From then on its client waits for what becomes of it.
 """
 
@@ -22,6 +26,7 @@ from neartag.storage.locking import FolderBusyError
 from neartag.tagging.changes import Addition, AnyChange, Origin
 
 MAX_CHANGES, MAX_DOCUMENTS, MAX_CHARACTERS = 256, 2000, 4_000_000  # of one write, unless one change has more
+LOOK_SECONDS = 0.02  # between two looks at what waits
 LOCK_SECONDS = 1.0  # that the thread waits for another writer before it looks whether anybody still waits
 RETRY_AFTER = "1"  # seconds, as the header has them
 
@@ -35,6 +40,7 @@ class Job:
         self.change = change
         self.loop = asyncio.get_running_loop()
         self.outcome: asyncio.Future[Any] = self.loop.create_future()
+        self.rewrites = not isinstance(change, Addition) or change.replace
         documents = change.documents if isinstance(change, Addition) else ()
         self.documents, self.characters = len(documents), sum(len(each.text) for each in documents)
 
@@ -93,6 +99,10 @@ class ChangeQueue:
     def _work(self) -> None:
         """Make changes until none is left."""
         while self._has_more():
+            pause = self._find_pause()
+            if pause > 0:
+                time.sleep(min(pause, LOOK_SECONDS))
+                continue
             try:
                 with self._model.locked(LOCK_SECONDS):
                     self._make_waiting()
@@ -125,16 +135,26 @@ class ChangeQueue:
             self._busy = bool(self._waiting)
             return self._busy
 
+    def _find_pause(self) -> float:
+        """Return for how many seconds nothing that waits may be made."""
+        with self._mutex:
+            pause = self._model.next_rewrite - time.monotonic()
+            return pause if all(job.rewrites for job in self._waiting) else 0.0
+
     def _take(self) -> Sequence[Job]:
         """Return the changes of the next write."""
         jobs: list[Job] = []
         documents = characters = 0
         with self._mutex:
-            while self._waiting and len(jobs) < MAX_CHANGES:
-                job = self._waiting[0]
+            may_rewrite = time.monotonic() >= self._model.next_rewrite
+            for job in self._waiting:
+                if job.rewrites and not may_rewrite:
+                    continue
                 documents, characters = documents + job.documents, characters + job.characters
-                if jobs and (documents > MAX_DOCUMENTS or characters > MAX_CHARACTERS):
+                if jobs and (len(jobs) == MAX_CHANGES or documents > MAX_DOCUMENTS or characters > MAX_CHARACTERS):
                     break
-                jobs.append(self._waiting.popleft())
+                jobs.append(job)
+            taken = set(jobs)
+            self._waiting = deque(job for job in self._waiting if job not in taken)
             self._begun = jobs
         return jobs

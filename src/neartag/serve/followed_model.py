@@ -26,6 +26,8 @@ from neartag.tagging.tagger import Tags, TextTagger
 logger = logging.getLogger("neartag.serve")
 
 POLL_SECONDS = 0.2  # between two looks at the folder: a look is one system call
+LOOKS = 3  # at a folder that others write to, before it is settled under the lock whether a change is refused
+MAX_REWRITE_PAUSE = 2.0  # seconds
 RETRY_SECONDS = 5.0  # until a model that could not be read is tried again, though its manifest is the same
 
 
@@ -36,6 +38,8 @@ class FollowedModel:
         self.folder = Path(folder)
         self.error: str | None = None  # why the folder could not be taken in as it is now
         self.retry_seconds = RETRY_SECONDS
+        # When the folder may be written anew again: what is added meanwhile waits for a write of that kind once only.
+        self.next_rewrite = 0.0
         self._metrics = metrics
         self._tagger: TextTagger
         # Held by a thread that changes the folder or takes it in. Without it, one of two threads could put back what
@@ -96,6 +100,7 @@ class FollowedModel:
             if self.error is not None:
                 # A change made from another model would harm the folder.
                 raise ModelError(f"nothing can be changed while the model folder is not as it must be: {self.error}")
+            begun, generation = time.monotonic(), self._live.manifest.generation
             try:
                 try:
                     return self._live.commit(changes, locked=True)
@@ -105,15 +110,21 @@ class FollowedModel:
             except ModelError as error:
                 self._record_failure(error)
                 raise
+            finally:
+                self._note_rewrite(generation, begun)
 
     def find_refusal(self, change: Addition | Removal) -> NeartagError | None:
         """Return why a change cannot be made to the folder as it is now; None where it can, or that is not sure."""
-        tagger = self._tagger
-        try:
-            change.refuse_unfit(tagger)
-        except NeartagError as error:
-            current = self._read_signature() == self._live.signature and self._live.tagger is tagger
-            return error if current else None
+        for _ in range(LOOKS):
+            tagger = self._tagger
+            try:
+                change.refuse_unfit(tagger)
+            except NeartagError as error:
+                if self._read_signature() == self._live.signature and self._live.tagger is tagger:
+                    return error
+                self.refresh()  # others have written since
+            else:
+                return None
         return None
 
     def find_change(self, who: str, request: str) -> LoggedChange | None:
@@ -131,10 +142,12 @@ class FollowedModel:
     def refresh(self) -> bool:
         """Take in what others have written, and return whether there was anything."""
         with self._lock:
+            begun, generation = time.monotonic(), self._live.manifest.generation
             try:
                 if not self._take_in():
                     return False
                 self._publish()
+                self._note_rewrite(generation, begun)
             except (NeartagError, OSError, MemoryError) as error:
                 self._record_failure(error)
                 return False
@@ -173,6 +186,11 @@ class FollowedModel:
         if signature is None or signature == self._live.signature:
             return 0.0
         return max(0.0, time.time() - signature[0] / 1e9)
+
+    def _note_rewrite(self, generation: int, begun: float) -> None:
+        now = time.monotonic()
+        if self._live.manifest.generation != generation:
+            self.next_rewrite = now + min(now - begun, MAX_REWRITE_PAUSE)
 
     def _take_in(self) -> bool:
         """Return whether there was something new in the folder, which is then read."""
