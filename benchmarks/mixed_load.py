@@ -44,6 +44,7 @@ class Mix:
         self.asked_after = self.unknown = 0
         self.killed: set[int] = set()
         self.over = False
+        self.begun = time.time_ns()
 
     async def run(self, number: int) -> None:
         client, random_ = Client(self.port), random.Random(number)
@@ -53,17 +54,17 @@ class Mix:
             count += 1
             kind = "add" if self.adding else random_.choices(KINDS, WEIGHTS)[0]
             text = random_.choice(self.texts)
-            name = f"d-{number}-{count}"
+            name = f"{self.begun}-{number}-{count}"  # of the document, and of the request
             if kind == "forget" and not own:
                 kind = "add"
             if kind == "add":
                 body = {"documents": [{"text": text, "labels": [LABEL], "id": name}]}
-                self.there[name] = await self._change(client, "/add", body, f"r-{number}-{count}")
+                self.there[name] = await self._change(client, "/add", body, name)
                 if self.there[name]:
                     own.append(name)
             elif kind == "forget":
                 gone = own.pop()
-                self.there[gone] = not await self._change(client, "/forget", {"ids": [gone]}, f"r-{number}-{count}")
+                self.there[gone] = not await self._change(client, "/forget", {"ids": [gone]}, name)
             else:
                 method, path, body, expected = make_request(kind, text)
                 await self._ask(client, kind, method, path, body, expected)
@@ -76,8 +77,8 @@ class Mix:
         try:
             answer = await client.ask(method, path, body, request)
         except LostError as lost:
-            where = "killed" if lost.worker in self.killed or (not lost.worker and self.killed) else "other"
-            self.lost[f"{where}: {lost}"] += 1
+            where = "of a killed worker" if lost.worker in self.killed else "of another" if lost.worker else "fresh"
+            self.lost[f"on connections {where}"] += 1
             return 0
         self.seconds.setdefault(kind, []).append(time.perf_counter() - begun)
         if answer.status != expected:
