@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-expect = pytest.importorskip("playwright.sync_api", reason="make browser-test").expect
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser-test")
 
 from browser_helpers import TOKEN, serving
+from playwright.sync_api import expect
 
 READ_TOKEN = "a-token-for-readers"
 

@@ -239,6 +239,36 @@ def test_a_log_of_rubbish_does_no_harm(folder):
     assert live.log.find("anna", "r").made
 
 
+@pytest.mark.parametrize("rest", ['"becomes":5}', '"what":"add"}', '"what":"forget","forgotten":"x"', ""])
+def test_a_line_that_was_damaged_does_no_harm(folder, rest):
+    (folder / CHANGE_LOG).write_text(
+        '{"request":"r","who":"anna",' + rest + '\n{"made":"x"}\n{"request":"s","who":"anna",\n'
+    )
+    live = LiveTagger(folder)
+    assert live.log.find("anna", "r") is None
+    assert [outcome.ids for outcome in live.commit([addition("r", document("a")), addition("s", document("b"))])] == [
+        ["a"],
+        ["b"],
+    ]
+    assert live.log.find("anna", "s").made
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes")
+def test_a_log_that_leads_elsewhere_is_not_written(folder, tmp_path):
+    live = LiveTagger(folder)
+    (tmp_path / "elsewhere").write_text("mine\n")
+    (folder / CHANGE_LOG).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ModelError):
+        live.add([document("a")])
+    assert (tmp_path / "elsewhere").read_text() == "mine\n"
+    (folder / CHANGE_LOG).unlink()
+    os.mkfifo(folder / CHANGE_LOG)
+    with pytest.raises(ModelError, match="plain file"):
+        live.add([document("a")])
+    (folder / CHANGE_LOG).unlink()
+    assert live.add([document("a")]) == ["a"]
+
+
 def test_the_log_names_labels_that_were_edited_and_no_text(folder):
     live = LiveTagger(folder, who="ben")
     live.add([document("a", "new::a", text="an unmistakable zanzibarian sentence")])

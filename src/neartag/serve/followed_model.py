@@ -135,7 +135,7 @@ class FollowedModel:
         try:
             with lock(self.folder, timeout=0.0):
                 self.log.settle()
-        except (NeartagError, OSError):  # it is being made, or nothing can be said as long as the folder is broken
+        except NeartagError:  # it is being made, or nothing can be said as long as the folder is broken
             return self.log.find(who, request)
         return self.log.find(who, request)
 

@@ -16,15 +16,18 @@ import hashlib
 import json
 import os
 import re
+import stat
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import reduce, wraps
+from operator import or_
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from neartag.core.errors import NeartagError
+from neartag.core.errors import ModelError, NeartagError
 from neartag.storage.location import CHANGE_LOG, MANIFEST, sync_folder
 from neartag.storage.manifest import read_manifest
 
@@ -54,6 +57,19 @@ class LoggedChange:
     line: dict[str, Any]
 
 
+def report_unusable(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Raise ModelError in place of OSError."""
+
+    @wraps(method)
+    def reporting(log: ChangeLog, *given: Any, **more: Any) -> Any:
+        try:
+            return method(log, *given, **more)
+        except OSError as error:
+            raise ModelError(f"the log of changes cannot be used, {error}: mend that and try again") from error
+
+    return reporting
+
+
 class ChangeLog:
     """The log of one folder: any thread may read it, the holder of the folder's lock writes."""
 
@@ -81,6 +97,7 @@ class ChangeLog:
         if lines:
             self._append(lines, sync=True)
 
+    @report_unusable
     def settle(self, *, made: bool | None = None) -> bool | None:
         """Write down whether the last changes were made, where that is open, and return it; for the lock's holder.
 
@@ -90,7 +107,7 @@ class ChangeLog:
             self._read_on()
             if not self._open:
                 return None
-            digest = self._find_line(next(iter(self._open.values())))["becomes"]
+            digest = self._find_line(next(iter(self._open.values()))).get("becomes", "")
         told = made is not None
         if made is None:
             made = read_manifest(self._folder).digest == digest
@@ -98,22 +115,23 @@ class ChangeLog:
         self._append([{"made" if made else "not_made": digest, "time": _now()}], sync=not told)
         return made
 
+    @report_unusable
     def find(self, who: str, request: str) -> LoggedChange | None:
         """Return the change with this id of this client, as far as it is remembered."""
         key = _key(who.encode(), request.encode())
         with self._lock:
             self._read_on()
-            if key in self._open:
-                return LoggedChange(None, self._find_line(self._open[key]))
-            if key not in self._known:
+            place = self._open.get(key, self._known.get(key))
+            if place is None:
                 return None
-            place = self._known[key]
-            return LoggedChange(place >= 0, self._find_line(max(place, ~place)))
+            line = self._find_line(max(place, ~place))
+            made = None if key in self._open else place >= 0
+            return LoggedChange(made, line) if _is_change(line) else None
 
     def _append(self, lines: Sequence[dict[str, Any]], *, sync: bool) -> None:
         content = b"".join(json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n" for line in lines)
-        with self._path.open("ab", buffering=0) as handle:
-            size = _drop_half_line(self._path, handle)
+        with _open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
+            size = _drop_half_line(handle)
             try:
                 if handle.write(content) != len(content):
                     raise OSError(f"{self._path} cannot be written: the disk may be full")
@@ -126,7 +144,7 @@ class ChangeLog:
 
     def sync(self) -> None:
         """Wait until all lines are on disk."""
-        with suppress(FileNotFoundError), self._path.open("ab") as handle:
+        with suppress(FileNotFoundError), _open(self._path, os.O_RDWR) as handle:
             os.fsync(handle.fileno())
 
     def _forget_all(self) -> None:
@@ -138,7 +156,7 @@ class ChangeLog:
     def _read_on(self) -> None:
         """Take in what was written since; whoever replaced the file made it another log."""
         try:
-            handle = self._path.open("rb")
+            handle = _open(self._path, os.O_RDONLY)
         except FileNotFoundError:
             self._forget_all()
             return
@@ -176,10 +194,14 @@ class ChangeLog:
             del self._known[next(iter(self._known))]
 
     def _find_line(self, place: int) -> dict[str, Any]:
-        with self._path.open("rb") as handle:
+        """Return a line as it was written; nothing of one that was damaged."""
+        with _open(self._path, os.O_RDONLY) as handle:
             handle.seek(place)
-            line: dict[str, Any] = json.loads(handle.readline())
-            return line
+            try:
+                line = json.loads(handle.readline())
+            except (ValueError, RecursionError):
+                return {}
+            return line if isinstance(line, dict) else {}
 
 
 def settle_changes(folder: Path) -> None:
@@ -195,19 +217,38 @@ def _key(who: bytes, request: bytes) -> bytes:
     return hashlib.blake2b(who + b"\n" + request, digest_size=16).digest()
 
 
-def _drop_half_line(path: Path, handle: BinaryIO) -> int:
+def _is_change(line: dict[str, Any]) -> bool:
+    """Return whether a line has all that a change's has: it may have been damaged, or written by anybody."""
+    if line.get("what") == "add":
+        lists = [line.get(name) for name in ("documents", "new_labels")]
+        names = all(isinstance(each, list) and all(isinstance(name, str) for name in each) for each in lists)
+        return names and type(line.get("replaced")) is int and isinstance(line.get("time"), str)
+    numbers = line.get("what") == "labels" or (line.get("what") == "forget" and type(line.get("forgotten")) is int)
+    return numbers and isinstance(line.get("time"), str)
+
+
+def _open(path: Path, flags: int) -> BinaryIO:
+    """Open the log as it is: no link that would lead elsewhere, and nothing that would block."""
+    more = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+    descriptor = os.open(path, flags | reduce(or_, more), 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is not a plain file: move it away")
+    buffering = 0 if flags & os.O_APPEND else -1
+    return os.fdopen(descriptor, "rb" if flags == os.O_RDONLY else "r+b", buffering)
+
+
+def _drop_half_line(handle: BinaryIO) -> int:
     """Cut off a line that a killed writer did not finish, and return the file's size."""
-    size = os.fstat(handle.fileno()).st_size
-    with path.open("rb") as reader:
-        end = size
-        while end > 0:
-            start = max(0, end - 2**16)
-            reader.seek(start)
-            found = reader.read(end - start).rfind(b"\n")
-            if found >= 0:
-                end = start + found + 1
-                break
-            end = start
+    end = size = os.fstat(handle.fileno()).st_size
+    while end > 0:
+        start = max(0, end - 2**16)
+        handle.seek(start)
+        found = handle.read(end - start).rfind(b"\n")
+        if found >= 0:
+            end = start + found + 1
+            break
+        end = start
     if end < size:
         handle.truncate(end)
     return end

@@ -213,7 +213,7 @@ class LiveTagger:
             self._manifest = additions.append_segment(self.folder, segment, self.manifest, announce)
             self._signature = self._read_signature()
             self.tagger = draft.tagger
-        with suppress(OSError):  # whoever writes next finds out
+        with suppress(ModelError):  # whoever writes next finds out
             self.log.settle(made=True)
         if draft.rewrites:
             # Read it again: then it is mapped and rounded as for everybody else, and takes no memory of our own.
