@@ -86,6 +86,7 @@ def serve(
         raise ParameterError(f"--port must be from 0 to 65535, not {port}")
     sizes = parse_bytes(max_body), parse_bytes(max_upload)
     try:
+        from neartag.serve.logs import JSON, log_event
         from neartag.serve.run import LOOPBACK, bind, prepare, run
         from neartag.serve.settings import Settings
     except ModuleNotFoundError as error:
@@ -111,11 +112,16 @@ def serve(
         log_requests=log_requests,
         log_format=log_format,
     )
-    with output.progress(quiet).start(None, f"loading {model}"):
+    as_json = log_format == JSON
+    with output.progress(quiet or as_json).start(None, f"loading {model}"):
         application = prepare(model, settings, workers)
     listening = bind(host, port, workers)
     name, number = listening.getsockname()[:2]
     shown = f"[{name}]" if ":" in name else name
     how = f"{workers} workers" if workers > 1 else "1 worker"
-    output.message(f"serving {model} on http://{shown}:{number}/ ({how}; Ctrl+C ends it)", quiet=quiet)
+    told = f"serving {model} on http://{shown}:{number}/ ({how}; Ctrl+C ends it)"
+    if as_json:
+        log_event(told)
+    else:
+        output.message(told, quiet=quiet)
     run(application, settings, listening, workers)

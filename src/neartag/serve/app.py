@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -37,6 +38,7 @@ class Application(FastAPI):
 
 def from_environment() -> FastAPI:
     """Return the application of a worker; its parent has left folder and settings in the environment."""
+    logging.captureWarnings(True)
     folder, settings = Settings.from_text(os.environ[SETTINGS_VARIABLE])
     return create_app(folder, settings)
 
@@ -98,7 +100,7 @@ def _add_routes(app: FastAPI, endpoints: Endpoints, files: FileEndpoints, change
         ("/review", files.review, schemas.ReviewRequest, schemas.Review, (409,)),
         ("/doubts", files.doubts, schemas.DoubtsRequest, schemas.Doubts, (409,)),
     ):
-        extra = openapi.describe_body(request, needs_token=401 in statuses)
+        extra = openapi.describe_body(request, is_change=401 in statuses)
         responses = describe_statuses(*statuses)
         app.post(path, response_model=answer, responses=responses, openapi_extra=extra)(handler)
     file = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}

@@ -30,8 +30,8 @@ def find_client(peer: str, forwarded: bytes, proxies: Collection[str]) -> str:
     A proxy that we trust says it in X-Forwarded-For: the last address there that is none of our proxies. What stands
     before it anybody can have written.
     """
-    address = peer
-    if peer in proxies:
+    address = _clean(peer) or peer
+    if address in proxies:
         for step in reversed(forwarded.decode("latin-1").split(",")):
             name = _clean(step)
             if name is None:
@@ -71,17 +71,15 @@ def _clean(text: str) -> str | None:
     elif name.count(":") == 1:
         name = name.partition(":")[0]
     try:
-        return str(ipaddress.ip_address(name))
+        parsed = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
         return None
+    return str(getattr(parsed, "ipv4_mapped", None) or parsed)
 
 
 def _network(address: str) -> str:
     try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return address[:100]
-    if parsed.version == 4:
-        return str(parsed)
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    return str(mapped or ipaddress.ip_network((int(parsed), IPV6_PREFIX), strict=False))
+    return address if parsed.version == 4 else str(ipaddress.ip_network((int(parsed), IPV6_PREFIX), strict=False))

@@ -27,12 +27,17 @@ def find_request_id(headers: Mapping[bytes, bytes]) -> tuple[str, bool]:
     return (given, False) if ID_PATTERN.fullmatch(given) else (uuid.uuid4().hex, bool(given))
 
 
-def log_request(style: str, **told: Any) -> None:
+def log_request(style: str, /, **told: Any) -> None:
     """Write a line to standard error, whole: several workers share it."""
     told = {"time": _now(), **told}
     line = json.dumps(told) if style == JSON else " ".join(f"{name}={value}" for name, value in told.items())
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def log_event(message: str) -> None:
+    """Write a line that is no error, as JSON."""
+    log_request(JSON, level="info", logger="neartag.serve", message=message)
 
 
 def make_config(style: str) -> dict[str, Any]:

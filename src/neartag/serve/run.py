@@ -7,6 +7,7 @@ one shared socket, the worker that wakes first takes all that wait; other system
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import socket
 import sys
@@ -71,6 +72,7 @@ def bind(host: str, port: int, workers: int) -> socket.socket:
 def run(application: Any, settings: Settings, listening: socket.socket, workers: int) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are answered first."""
     allow_many_files()
+    logging.captureWarnings(True)
     config = uvicorn.Config(
         application,
         factory=isinstance(application, str),

@@ -105,6 +105,7 @@ function trial(method, path, operation, example) {
     const parts = given.filter(([, , place]) => place === "path");
     const whole = parts.reduce((made, [name, value]) => made.replace(`{${name}}`, encodeURIComponent(value)), path);
     const headers = method === "POST" ? { "Content-Type": BODY } : {};
+    for (const [name, value, place] of given) if (value !== "" && place === "header") headers[name] = value;
     if (inputs.get("token")?.value) headers.Authorization = `Bearer ${inputs.get("token").value}`;
     output.textContent = await sent(`${whole.slice(1)}${query}`, { method, headers, body: inputs.get("body")?.value });
   });
