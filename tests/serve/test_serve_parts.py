@@ -23,7 +23,7 @@ from neartag.serve.map import ClusterMaps, _sample
 from neartag.serve.metrics import Metrics
 from neartag.serve.run import SHARES_PORTS, bind
 from neartag.serve.settings import Settings
-from neartag.serve.supervisor import share_port
+from neartag.serve.shared_port import choose_sockets, share_port
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 from serve_helpers import Client, corpus, train
@@ -92,6 +92,22 @@ def test_a_shared_port_is_listened_on_by_each():
         assert one.getsockname() == other.getsockname() == held.getsockname()
         for _ in range(5):
             socket.create_connection(held.getsockname()).close()  # somebody listens
+
+
+@pytest.mark.skipif(not SHARES_PORTS, reason="only Linux deals connections out")
+def test_new_connections_go_to_some_sockets_only():
+    with bind("127.0.0.1", 0, 2) as held, share_port(held, 50) as one, share_port(held, 50) as other:
+        one.setblocking(False)
+        other.setblocking(False)
+        for chosen, empty, place in (([1], one, other), ([0], other, one)):
+            choose_sockets(one, chosen)
+            clients = [socket.create_connection(held.getsockname()) for _ in range(10)]
+            for _ in clients:
+                place.accept()[0].close()
+            with pytest.raises(BlockingIOError):
+                empty.accept()
+            for client in clients:
+                client.close()
 
 
 def test_a_port_that_cannot_be_shared_is_one_for_all():

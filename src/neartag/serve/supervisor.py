@@ -4,7 +4,8 @@ uvicorn's own asks one worker after the other whether it answers, and waits for 
 busy one had answered.
 
 Where workers have sockets of their own on one port, the parent keeps each of them open. Connections that wait to be
-accepted by a worker that dies are then not lost: the worker that takes its place accepts them.
+accepted by a worker that dies are then not lost: the worker that takes its place accepts them. New connections go to
+the other workers until it is there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 
 from uvicorn.supervisors import Multiprocess
 from uvicorn.supervisors.multiprocess import Process
+
+from neartag.serve.shared_port import choose_sockets, share_port
 
 logger = logging.getLogger("neartag.serve")
 
@@ -32,6 +35,8 @@ class Supervisor(Multiprocess):
         super().__init__(*arguments, **more)
         self._answered: dict[int | None, float] = {}  # when each worker last answered, by its process id
         self._held: list[list[socket.socket]] = []  # the sockets of each worker
+        self._ready: set[int | None] = set()  # process ids of workers that accept connections
+        self._chosen: list[int] = []  # places of the workers that get new connections
 
     def init_processes(self) -> None:
         """Start all workers."""
@@ -49,6 +54,7 @@ class Supervisor(Multiprocess):
         """End one worker, unless it is the last."""
         if len(self.processes) > 1:
             worker = self.processes.pop()
+            self._choose_workers()
             self._close(self._held.pop())
             worker.terminate()
             worker.join()
@@ -80,19 +86,25 @@ class Supervisor(Multiprocess):
             problem = self._find_problem(worker)
             if problem:
                 self._replace(place, worker, problem)
+        self._choose_workers()
 
     def _find_problem(self, worker: Any) -> str:
         """Return why a worker must be replaced; "" where it need not be."""
         now = time.monotonic()
         if not worker.process.is_alive():
             return f"ended with status {worker.process.exitcode}"
-        if worker.ping(PING_SECONDS):
+        # Older versions of uvicorn do not tell whether a worker that answers has started.
+        if getattr(worker, "is_ready", worker.ping)(PING_SECONDS):
+            self._ready.add(worker.pid)
+            self._answered[worker.pid] = now
+        elif worker.ping(PING_SECONDS):
             self._answered[worker.pid] = now
         silent = now - self._answered.setdefault(worker.pid, now)
         return f"has not answered for {silent:.0f} s" if silent > HUNG_SECONDS else ""
 
     def _replace(self, place: int, worker: Any, problem: str) -> None:
         self._answered.pop(worker.pid, None)
+        self._ready.discard(worker.pid)
         worker.kill()
         worker.join()
         if worker.process.exitcode == STARTUP_FAILURE:
@@ -103,6 +115,16 @@ class Supervisor(Multiprocess):
         fresh.start()
         logger.error("worker %s %s: worker %s takes its place", worker.pid, problem, fresh.pid)
 
+    def _choose_workers(self) -> None:
+        """Let new connections go to the workers that accept them; to all where none does."""
+        places = range(len(self.processes))
+        chosen = [place for place in places if self.processes[place].pid in self._ready] or list(places)
+        if chosen != self._chosen and self._held:
+            self._chosen = chosen
+            for member in self._held[0]:
+                if member not in self.sockets:
+                    choose_sockets(member, chosen)
+
     def _make(self, kind: Any, place: int) -> Any:
         # Older versions of uvicorn are told what a worker runs.
         target = (self.target,) if "target" in inspect.signature(kind).parameters else ()  # type: ignore[attr-defined]
@@ -112,16 +134,3 @@ class Supervisor(Multiprocess):
         for each in held:
             if each not in self.sockets:
                 each.close()
-
-
-def share_port(first: socket.socket, backlog: int) -> socket.socket:
-    """Return another socket that listens on the same port; the same one where that is not possible."""
-    option = getattr(socket, "SO_REUSEPORT", None)
-    if option is None or not first.getsockopt(socket.SOL_SOCKET, option):
-        return first
-    other = socket.socket(first.family)
-    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    other.setsockopt(socket.SOL_SOCKET, option, 1)
-    other.bind(first.getsockname())
-    other.listen(backlog)
-    return other
