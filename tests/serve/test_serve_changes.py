@@ -173,8 +173,8 @@ def test_a_change_that_did_not_begin_in_time_is_not_made(folder):
 
 def test_a_change_that_was_begun_is_waited_for(folder, monkeypatch):
     plain = LiveTagger.commit
-    monkeypatch.setattr(LiveTagger, "commit", lambda *given, **more: time.sleep(0.5) or plain(*given, **more))
-    client = Client(folder, Settings(max_seconds=0.2))
+    monkeypatch.setattr(LiveTagger, "commit", lambda *given, **more: time.sleep(0.3) or plain(*given, **more))
+    client = Client(folder, Settings(max_seconds=0.1))
     assert client.post("/add", one("x"), headers=BEARER).json()["ids"] == ["x"]
     monkeypatch.setattr(limits, "CHANGE_GRACE_SECONDS", 0.1)
     assert "GET /changes/r tells" in error_of(client.post("/add", one("y"), headers=with_id("r")), 503)
