@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from neartag.core.errors import ModelError
+from neartag.core.errors import NeartagError
 from neartag.serve.errors import Refusal
 from neartag.serve.followed_model import FollowedModel
 from neartag.storage.locking import FolderBusyError
@@ -124,7 +124,7 @@ class ChangeQueue:
             job.tell(outcome)
 
     def _tell_all(self, jobs: Sequence[Job], error: Exception) -> None:
-        if not isinstance(error, ModelError):
+        if not isinstance(error, NeartagError):
             logger.error("changes failed", exc_info=error)
         for job in jobs:
             job.tell(error)
