@@ -34,8 +34,17 @@ def serve(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="File with the token that allows adding and forgetting. Without it, the variable NEARTAG_TOKEN "
-            "holds the token; without both, nothing can be changed.",
+            help="File with the token that allows adding and forgetting, or with several: lines of NAME ROLE TOKEN, "
+            "with the role read or write. Without it, the variable NEARTAG_TOKEN holds the token; without both, "
+            "nothing can be changed.",
+        ),
+    ] = None,
+    read_token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="File with a token that reading needs too. Without it, the variable NEARTAG_READ_TOKEN holds it; "
+            "without both, and without a token of the role read, anybody who reaches the server can read.",
         ),
     ] = None,
     max_body: Annotated[str, typer.Option(metavar="SIZE", help="Largest request.")] = "1MB",
@@ -43,7 +52,18 @@ def serve(
     max_texts: Annotated[int, typer.Option(help="Most texts, documents or ids in a request.")] = 256,
     max_characters: Annotated[int, typer.Option(help="Longest text.")] = 100_000,
     max_seconds: Annotated[float, typer.Option(help="Seconds that a request may take.")] = 10.0,
-    max_waiting: Annotated[int, typer.Option(help="Most requests at once, for each worker.")] = 256,
+    max_waiting: Annotated[int, typer.Option(help="Most requests at once, for each worker.")] = 1000,
+    rate_limit: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Most requests a second of each client, by its address; more get 429."),
+    ] = None,
+    trust_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address of a proxy that tells its clients' addresses in X-Forwarded-For; may be repeated.",
+        ),
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,6 +80,9 @@ def serve(
             "Never a text, a label or a query.",
         ),
     ] = False,
+    log_format: Annotated[
+        str, typer.Option(metavar="text|json", help="Lines for people, or a JSON object in each line.")
+    ] = "text",
     quiet: Quiet = False,
 ) -> None:
     """Serve a model that was trained on texts, with a page to try it on.
@@ -80,6 +103,7 @@ def serve(
         return
     sizes = parse_bytes(max_body), parse_bytes(max_upload)
     try:
+        from neartag.serve.logs import JSON, log_event
         from neartag.serve.run import LOOPBACK, bind, prepare, run
         from neartag.serve.settings import Settings
     except ModuleNotFoundError as error:
@@ -90,12 +114,31 @@ def serve(
     hosts = tuple(allow_host or ())
     if host in LOOPBACK:
         hosts = (*LOOPBACK, *hosts)
-    settings = Settings(token_file, *sizes, max_texts, max_characters, max_seconds, max_waiting, hosts, log_requests)
-    with output.progress(quiet).start(None, f"loading {model}"):
+    settings = Settings(
+        token_file=token_file,
+        read_token_file=read_token,
+        max_body=sizes[0],
+        max_upload=sizes[1],
+        max_texts=max_texts,
+        max_characters=max_characters,
+        max_seconds=max_seconds,
+        max_waiting=max_waiting,
+        rate_limit=rate_limit,
+        proxies=tuple(trust_proxy or ()),
+        hosts=hosts,
+        log_requests=log_requests,
+        log_format=log_format,
+    )
+    as_json = log_format == JSON
+    with output.progress(quiet or as_json).start(None, f"loading {model}"):
         application = prepare(model, settings, workers)
     listening = bind(host, port, workers)
     name, number = listening.getsockname()[:2]
     shown = f"[{name}]" if ":" in name else name
     how = f"{workers} workers" if workers > 1 else "1 worker"
-    output.message(f"serving {model} on http://{shown}:{number}/ ({how}; Ctrl+C ends it)", quiet=quiet)
+    told = f"serving {model} on http://{shown}:{number}/ ({how}; Ctrl+C ends it)"
+    if as_json:
+        log_event(told)
+    else:
+        output.message(told, quiet=quiet)
     run(application, settings, listening, workers)
