@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NOX := $(BIN)/nox --reuse-existing-virtualenvs --session
 CHECKED := src tests benchmarks scripts examples noxfile.py
 
-.PHONY: docs demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction image package clean
+.PHONY: docs demo test test-fast test-lowest browser-test pictures test-annif test-label-studio lint format bench peers reproduction image package clean
 
 demo: $(VENV)/.installed
 	@echo "the first run compiles the kernels that it needs: about half a minute, once"
@@ -68,7 +68,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.test: $(VENV)/.installed
 	@echo "adding the tests' tools to $(VENV) with pip: a minute or two, once, and silent"
-	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz]"
+	$(BIN)/python -m pip install --quiet --editable ".[serve,test,fuzz,mcp]"
 	touch $@
 
 $(VENV)/.kernels: scripts/compile_kernels.py src/neartag/core/jit.py $(shell find src -name "*kernels.py") | $(VENV)/.test
@@ -99,6 +99,10 @@ docs: $(VENV)/.nox
 # The example backend in a real Annif, in an environment of its own.
 test-annif: $(VENV)/.nox
 	$(NOX) annif
+
+# The backend for Label Studio with Label Studio's own packages, of which one is on GitHub only.
+test-label-studio: $(VENV)/.nox
+	$(NOX) label_studio
 
 # Wheel and source archive into dist/, and what must be true of them (RELEASING.md).
 package: $(VENV)/.nox

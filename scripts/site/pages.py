@@ -20,6 +20,8 @@ SHOWN = {
     "RELEASING.md": "project/releasing.md",
     "benchmarks/README.md": "project/benchmarks.md",
     "examples/annif_backend/README.md": "project/annif.md",
+    "examples/label_studio/README.md": "project/label-studio.md",
+    "examples/paperless/README.md": "project/paperless.md",
 }
 
 

@@ -17,11 +17,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from neartag.cli.card import card
 from neartag.cli.compare import compare
 from neartag.cli.convert import convert
 from neartag.cli.datasets import app as datasets
 from neartag.cli.demo import demo
 from neartag.cli.evaluate import evaluate
+from neartag.cli.export import export
+from neartag.cli.hub import pull, push
 from neartag.cli.inspect import inspect
 from neartag.cli.labels import labels
 from neartag.cli.methods import methods
@@ -107,6 +110,10 @@ for command in (
     predict,
     evaluate,
     inspect,
+    card,
+    push,
+    pull,
+    export,
     methods,
     compare,
     convert,
