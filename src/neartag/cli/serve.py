@@ -15,6 +15,16 @@ from neartag.core.parameters import parse_bytes
 
 def serve(
     model: Model,
+    mcp: Annotated[
+        bool,
+        typer.Option(
+            "--mcp",
+            help="Serve tools for assistants instead (Model Context Protocol), on standard input and output.",
+        ),
+    ] = False,
+    mcp_http: Annotated[
+        bool, typer.Option("--mcp-http", help="The same tools over HTTP, for programs on this computer only.")
+    ] = False,
     host: Annotated[
         str, typer.Option(help="Address to listen on. The default answers this computer only.")
     ] = "127.0.0.1",
@@ -78,12 +88,19 @@ def serve(
     """Serve a model that was trained on texts, with a page to try it on.
 
     It listens on this computer only, unless --host says otherwise. The page is at /, and /docs describes all
-    requests. SIGTERM and Ctrl+C end it once the requests under way are answered.
+    requests. SIGTERM and Ctrl+C end it once the requests under way are answered. With --mcp an assistant starts the
+    server and calls its tools: tag, explain and labels.
     """
     if workers < 1:
         raise ParameterError(f"--workers must be at least 1, not {workers}")
     if not 0 <= port <= 65535:
         raise ParameterError(f"--port must be from 0 to 65535, not {port}")
+    if mcp or mcp_http:
+        from neartag.cli.serve_mcp import serve_mcp
+
+        limits = {"max_texts": max_texts, "max_characters": max_characters}
+        serve_mcp(model, (host, port) if mcp_http else None, parse_bytes(max_body), limits, quiet=quiet)
+        return
     sizes = parse_bytes(max_body), parse_bytes(max_upload)
     try:
         from neartag.serve.logs import JSON, log_event

@@ -92,8 +92,10 @@ if sys.platform == "win32":
         handle.seek(0)
         try:
             msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
+        except PermissionError:  # somebody else has it
             return False
+        except OSError as error:
+            raise ModelError(f"cannot lock {handle.name}: {error}; save to a local disk and copy from there") from error
         return True
 
     def _unlock(handle: BinaryIO) -> None:
