@@ -200,9 +200,11 @@ class Reading:
         """Yield the documents, each with its row of the file of vectors."""
         import numpy as np
 
+        from neartag.data.formats.npz import DAMAGE_ERRORS
+
         try:
             rows = np.load(str(self.vectors), mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, *DAMAGE_ERRORS) as error:
             raise DataError(f"--vectors {self.vectors} cannot be read as .npy: {error}") from error
         if rows.ndim != 2:
             raise DataError(f"--vectors {self.vectors} has {rows.ndim} dimensions: give one row for each document")

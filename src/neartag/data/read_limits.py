@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -81,12 +82,26 @@ class Unpacking:
         self._members = self._bytes = 0
         self._most, self._ratio, self._most_members = limit(UNPACKED), limit(RATIO), limit(MEMBERS)
 
-    def count(self, member_bytes: int) -> None:
-        """Count a member in; DataError where that goes beyond a limit."""
-        self._members, self._bytes = self._members + 1, self._bytes + member_bytes
+    def count(self, member_bytes: int, *, member: bool = True) -> None:
+        """Count a member in, or without `member` something else that is packed; DataError beyond a limit."""
+        self._members, self._bytes = self._members + member, self._bytes + member_bytes
         if self._members > self._most_members:
             raise too_large(self._archive, f"it holds more than {self._most_members:,} files", MEMBERS)
         if self._bytes > self._most:
             raise too_large(self._archive, f"it unpacks to more than {self._most:,} bytes", UNPACKED)
         if self._bytes > FREE_BYTES and self._bytes > self._ratio * self._size:
             raise too_large(self._archive, f"it unpacks to more than {self._ratio} times its size", RATIO)
+
+
+def check_zip(path: Path | str, stream: IO[bytes]) -> None:
+    """Raise DataError where the files of a zip, which other libraries unpack, go beyond a limit together."""
+    with zipfile.ZipFile(stream) as archive:
+        check_members(path, archive)
+    stream.seek(0)
+
+
+def check_members(path: Path | str, archive: zipfile.ZipFile) -> None:
+    """Raise DataError where the files of an open zip go beyond a limit together."""
+    unpacked = Unpacking(Path(path))
+    for member in archive.infolist():
+        unpacked.count(member.file_size)

@@ -266,9 +266,7 @@ def _assemble(
         arrays = contents[manifest.texts.name]
         with report_damage("the texts", place):
             texts = Texts.from_arrays(arrays["content"], arrays["ends"])
-    wrong = find_miscount(model, labels, points, texts)
-    if wrong:
-        raise ModelError(f"{place} is damaged, {wrong}: restore the model folder from a copy, or train the model again")
+    _check_counts(model, labels, points, texts, place)
     vocabulary = None
     if manifest.vocabulary is not None:
         with report_damage("the vocabulary", place):
@@ -282,7 +280,14 @@ def _assemble(
     listed, there = sum(added.points for added in manifest.added), grown.model.n_points - model.n_points
     if there != listed:  # whoever follows the folder relies on this number
         raise ModelError(f"{place} is damaged, model.json lists {listed} added documents of {there}: {REMEDY}")
+    _check_counts(grown.model, grown.label_names, grown.point_names, grown.texts, place)
     return grown
+
+
+def _check_counts(model: Any, labels: Any, points: Any, texts: Any, place: Path) -> None:
+    wrong = find_miscount(model, labels, points, texts)
+    if wrong:
+        raise ModelError(f"{place} is damaged, {wrong}: {REMEDY}")
 
 
 def _add_features(features: Any, writer: FolderWriter) -> FeaturesEntry:

@@ -24,6 +24,7 @@ from neartag.data.documents.parse import (
     parse_vector,
 )
 from neartag.data.files import line_error, open_to_read
+from neartag.data.read_limits import Unpacking
 
 _BATCH_ROWS = 256  # decoded at a time: few, because texts may be long
 _WHOLE_BATCH_ROWS = 2048  # of all columns: enough that answering them at once is worth while
@@ -108,9 +109,21 @@ def _open_table(path: Path) -> Iterator[Any]:
     with open_to_read(path) as stream:
         try:
             # Without pre_buffer=False pyarrow would fetch all of the columns before the first row.
-            yield ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            table = ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            _check_unpacked(path, table.metadata)
+            yield table
         except (pyarrow.ArrowException, OSError) as error:
             raise DataError(f"{path}: is damaged or no Parquet file ({error})") from error
+        except UnicodeDecodeError as error:  # of texts each row tells by itself; here it is the name of a column
+            raise DataError(f"{path}: a column's name is not UTF-8 ({error.reason}): write the file again") from error
+
+
+def _check_unpacked(path: Path, metadata: Any) -> None:
+    """Refuse columns that unpack to far more than they are in the file; a page of one is in memory as a whole."""
+    unpacked = Unpacking(path)
+    for group in range(metadata.num_row_groups):
+        for column in range(metadata.num_columns):
+            unpacked.count(metadata.row_group(group).column(column).total_uncompressed_size, member=False)
 
 
 def _read_batches(table: Any, columns: Columns) -> Iterator[tuple[_Batch, int]]:
