@@ -21,7 +21,7 @@ from torture.seeds import make_seeds, repack
 ARCHIVES = (".zip", ".tar.gz", ".tar.xz")
 # Formats whose readers are Python's or other libraries' and slow: each is tried, but not as often as the others.
 SLOW_ENDINGS = (".xlsx", ".parquet", ".zip", ".tar.gz", ".tar.xz", ".ttl", ".rdf", ".nt")
-SLOW_WEIGHT = 0.15
+SLOW_WEIGHT = 0.25
 FIELDS = (
     Fields(),
     Fields(labels="tag_*"),

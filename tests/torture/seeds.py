@@ -7,9 +7,11 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,14 @@ RDF = b"""<?xml version="1.0"?>
 <skos:Concept rdf:about="http://example.org/b"><skos:prefLabel xml:lang="en">baking</skos:prefLabel>
 <skos:broader rdf:resource="http://example.org/a"/></skos:Concept></rdf:RDF>
 """
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+# Without the time: the same case must be the same file tomorrow.
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": lambda content: gzip.compress(content, mtime=0),
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
+SHARED_STRINGS = b"""<?xml version="1.0"?><sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" count="2">
+<si><t>text</t></si><si><r><t>bread </t></r><r><t>and butter</t></r></si></sst>"""
 
 
 def make_seeds() -> dict[str, bytes]:
@@ -63,10 +72,11 @@ def make_seeds() -> dict[str, bytes]:
         "packed.npz": _npz(compressed=True),
         "vectors.npy": _npy(),
         "docs.parquet": _parquet(),
+        "odd.parquet": _odd_parquet(),
         "docs.xlsx": _excel(),
         "set.zip": _zip(),
-        "set.tar.gz": _tar("gz"),
-        "set.tar.xz": _tar("xz"),
+        "set.tar.gz": COMPRESS[".gz"](_tar()),
+        "set.tar.xz": COMPRESS[".xz"](_tar()),
     }
     for name in ("docs.jsonl", "docs.csv", "points.txt"):
         seeds.update({name + ending: pack(seeds[name]) for ending, pack in COMPRESS.items()})
@@ -139,6 +149,22 @@ def _parquet() -> bytes:
     return target.getvalue()
 
 
+def _odd_parquet() -> bytes:
+    """Return columns of many types and encodings, compressed, in two row groups."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    target = io.BytesIO()
+    texts = pa.array(["one", "two", None, "four"]).dictionary_encode()
+    nested = pa.array([{"a": 1}, {"a": 2}, None, {"a": 4}])
+    times = pa.array([1, 2, 3, None], pa.timestamp("ms", "UTC"))
+    labels, flags = pa.array(["a;b", "c", "", "a"], pa.large_string()), pa.array([True, False, None, True])
+    vectors = pa.array([[1.0, 2.0]] * 4, pa.list_(pa.float32(), 2))
+    columns = {"text": texts, "labels": labels, "vector": vectors, "nested": nested, "when": times, "flag": flags}
+    parquet.write_table(pa.table({**columns, "id": pa.array([1, 2, 3, 4])}), target, row_group_size=2)
+    return target.getvalue()
+
+
 def _excel() -> bytes:
     from openpyxl import Workbook
 
@@ -146,8 +172,21 @@ def _excel() -> bytes:
     book.active.append(["id", "text", "labels"])
     for name, text, labels in ROWS:
         book.active.append([name, text, ";".join(labels)])
+    book.active.append([None, datetime(2020, 1, 2), 3.5])
     book.save(target)
-    return target.getvalue()
+    with zipfile.ZipFile(target) as whole:
+        members = {member: whole.read(member) for member in whole.namelist()}
+    times = "docProps/core.xml"
+    members[times] = re.sub(rb"\d{4}-\d\d-\d\dT[\d:]+Z", b"2020-01-01T00:00:00Z", members[times])
+    # openpyxl writes texts into the cells; spreadsheet programs write them into a list, which is read too.
+    rels = "xl/_rels/workbook.xml.rels"
+    kind = b"http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings"
+    entry = b'<Relationship Type="' + kind + b'" Target="sharedStrings.xml" Id="rId99" /></Relationships>'
+    members[rels] = members[rels].replace(b"</Relationships>", entry)
+    sort = b'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"'
+    types = b'<Override PartName="/xl/sharedStrings.xml" ' + sort + b" /></Types>"
+    members["[Content_Types].xml"] = members["[Content_Types].xml"].replace(b"</Types>", types)
+    return _zip_of({**members, "xl/sharedStrings.xml": SHARED_STRINGS})
 
 
 def _zip_of(members: dict[str, bytes]) -> bytes:
@@ -162,9 +201,9 @@ def _zip() -> bytes:
     return _zip_of({"set/train.txt": XMC, "set/test.txt": XMC, "set/labels.txt": b"a\nb\nc\n"})
 
 
-def _tar(compression: str) -> bytes:
+def _tar() -> bytes:
     target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode=f"w:{compression}") as whole:
+    with tarfile.open(fileobj=target, mode="w") as whole:
         for name in ("set/train.txt", "set/test.txt"):
             member = tarfile.TarInfo(name)
             member.size = len(XMC)

@@ -6,19 +6,22 @@ is there until its own change is in place.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from neartag.core.errors import ModelError
+from neartag.core.errors import ModelError, ParameterError
 from neartag.data.documents import Document
 from neartag.storage import additions, store
 from neartag.storage.folder import remove_stale_files
 from neartag.storage.locking import lock
 from neartag.storage.manifest import MANIFEST, Manifest, read_manifest
+from neartag.storage.signing import Trust
 from neartag.tagging.tagger import TextTagger
 from neartag.tagging.update import make_segment
 
@@ -40,6 +43,10 @@ class LiveTagger:
     ----------
     folder : str or path
         A model folder that was trained on documents.
+    trust : Trust, optional
+        What the model must show each time it is read. A change of our own gives it another digest, which is then
+        expected. Where a signature is required, documents can be added; other changes write anew what was signed, and
+        are refused.
 
     Attributes
     ----------
@@ -70,8 +77,9 @@ class LiveTagger:
     1
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, trust: Trust | None = None) -> None:
         self.folder = Path(folder)
+        self._trust = trust or Trust()
         self._lock = threading.RLock()
         self._signature: Signature | None = None
         self._manifest: Manifest | None = None
@@ -86,6 +94,7 @@ class LiveTagger:
             if signature == self._signature:
                 return False
             fresh = read_manifest(self.folder)
+            self._trust.check(fresh, self.folder)
             if self._apply_additions(fresh):
                 self._manifest, self._signature = fresh, signature
             else:
@@ -122,6 +131,7 @@ class LiveTagger:
             changed = self.tagger.copy()
             changed.apply(segment)  # before it is written: what the model does not take must not get into the folder
             self._manifest = additions.append_segment(self.folder, segment, self.manifest)
+            self._expect(self._manifest)
             self._signature = self._read_signature()
             self.tagger = changed
             return Added(segment.ids, 0, segment.new_labels)
@@ -174,14 +184,27 @@ class LiveTagger:
             yield
 
     def _write(self, changed: TextTagger) -> None:
-        store.save_bundle(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
+        if self._trust.public_key is not None:
+            raise ParameterError(
+                f"{self.folder} must be signed, and this change would write anew what was signed: make it where no "
+                "signature is required, with neartag forget, add --replace or labels, and sign the model again"
+            )
+        if self.manifest.signature is not None:
+            warnings.warn(f"{self.folder} is not signed any more: sign it again", UserWarning, stacklevel=4)
+        generation = self.manifest.generation + 1
+        self._expect(store.save_bundle(changed.stored, self.folder, generation=generation, locked=True))
         # Read it again: then it is mapped and rounded as for everybody else, and takes no memory of our own.
         self.tagger = self._load()
+
+    def _expect(self, fresh: Manifest) -> None:
+        """From now on expect the digest of what we have written ourselves, if any is expected."""
+        if self._trust.expect_digest is not None:
+            self._trust = dataclasses.replace(self._trust, expect_digest=fresh.digest)
 
     def _load(self) -> TextTagger:
         """Return the tagger of the folder as it is now; `refresh` sees what is written meanwhile."""
         signature = self._read_signature()
-        stored = store.load(self.folder)
+        stored = store.load(self.folder, trust=self._trust)
         tagger = TextTagger.of(stored)
         # Only now: after a failure the next look must try again, and nothing may be added to what was not read.
         self._manifest, self._signature = stored.manifest, signature

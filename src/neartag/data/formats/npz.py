@@ -33,6 +33,8 @@ _NAME_KEYS = ("label_names", "feature_names", "point_names")
 # What numpy and zipfile raise for bytes that are damaged or something else.
 DAMAGE_ERRORS = (
     ValueError,
+    TypeError,
+    OverflowError,
     KeyError,
     EOFError,
     NotImplementedError,
