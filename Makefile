@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction clean
+.PHONY: demo test test-fast test-lowest browser-test pictures test-annif torture lint format bench peers reproduction clean
 
 demo: $(VENV)/.installed
 	@echo "the first run compiles the kernels that it needs: about half a minute, once"
@@ -18,6 +18,11 @@ test: $(VENV)/.kernels
 
 test-fast: $(VENV)/.kernels
 	$(PYTEST) -m "not slow and not real"
+
+# Fuzzed files, harmed folders, kills, full disks, rivals, odd requests; tests/torture says how. Five minutes unless
+# TORTURE says otherwise: make torture TORTURE="--minutes 60 --seed 7", make torture TORTURE="kills --cases 500".
+torture: $(VENV)/.kernels
+	OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m torture $(TORTURE)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check src tests benchmarks scripts examples

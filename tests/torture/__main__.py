@@ -10,11 +10,17 @@ from pathlib import Path
 
 from torture.bench import Report, make_seed, run_kind
 from torture.cases import Kind
+from torture.clocks import Clocks
+from torture.disk_full import DiskFull
 from torture.folders import Bits, Folders, RefinedBits
 from torture.kills import Kills
+from torture.protocol import Protocol
 from torture.readers import Readers
+from torture.rivals import Rivals
 
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Readers, Bits, RefinedBits, Folders, Kills)}
+KINDS: dict[str, type[Kind]] = {
+    kind.name: kind for kind in (Readers, Bits, RefinedBits, Folders, Kills, DiskFull, Rivals, Clocks, Protocol)
+}
 KEPT = Path("build") / "torture"
 
 

@@ -64,9 +64,7 @@ def run_kind(kind: Kind, seed: int, *, first: int, cases: int | None, seconds: f
     return report
 
 
-def _run_worker(
-    kind: Kind, report: Report, first: int, cases: int | None, seconds: float | None, kept: Path
-) -> int:
+def _run_worker(kind: Kind, report: Report, first: int, cases: int | None, seconds: float | None, kept: Path) -> int:
     """Run cases in a forked process; return the number to go on with."""
     progress = mmap(-1, PROGRESS.size)
     progress[:] = PROGRESS.pack(NOTHING, 0.0, 0)

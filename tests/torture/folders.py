@@ -263,6 +263,14 @@ def _change_in_place(content: bytes, chance: random.Random) -> bytes:
         if len(changed) < size:
             break
         place = chance.randrange(0, len(changed) - size + 1, size)
-        kinds = (0, 1, 2 ** (8 * size - 1) - 1, 2 ** (8 * size) - 1, chance.getrandbits(8 * size), 0x7F800000, 0x7FC00000)
+        kinds = (
+            0,
+            1,
+            2 ** (8 * size - 1) - 1,
+            2 ** (8 * size) - 1,
+            chance.getrandbits(8 * size),
+            0x7F800000,
+            0x7FC00000,
+        )
         changed[place : place + size] = (chance.choice(kinds) % 2 ** (8 * size)).to_bytes(size, "little")
     return bytes(changed)

@@ -9,7 +9,15 @@ from collections.abc import Callable
 TOKENS = [
     *(b"\x00", b"\xff", b"\r", b"\n", b"\r\n", b"\t", b"\\", b'"', b'""', b"'", b",", b";", b"|", b":", b"{", b"}"),
     *(b"[", b"]", b"[[[[[[[[", b"null", b"true", b"NaN", b"Infinity", b"-0", b"1e999", b"-1", b"0x10", b"1_000"),
-    *(b"2147483647", b"2147483648", b"-2147483649", b"4294967296", b"9223372036854775808", b"1" * 400, b"0." + b"1" * 99),
+    *(
+        b"2147483647",
+        b"2147483648",
+        b"-2147483649",
+        b"4294967296",
+        b"9223372036854775808",
+        b"1" * 400,
+        b"0." + b"1" * 99,
+    ),
     *(b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80", b"\xe2\x80\xa8"),
     *(b"\\ud800", b"\\u0000", b"&amp;", b"&x;", b"<!DOCTYPE a [<!ENTITY x 'y'>]>", b"<!--", b"]]>", b"</c>", b"=1+1"),
     *(b"__label__", b"__label__ ", b"text", b"labels", b"id", b'"text":', b'"labels":', b"\x1f\x8b", b"PK\x03\x04"),

@@ -122,6 +122,3 @@ def _read_data(path: Path, chance: random.Random) -> None:
             with reading.open_table(path, need_header=chance.random() < 0.5) as (table, _):
                 for chunk in table.chunks:
                     chunk.rows()
-
-
-

@@ -125,5 +125,3 @@ def check_whole(folder: Path, digests: set[str]) -> str:
     if digest not in digests:
         raise Failed(f"the folder is neither as before nor as after: {digest}")
     return digest
-
-

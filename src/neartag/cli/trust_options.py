@@ -39,6 +39,4 @@ def with_trust(command: Callable[..., None]) -> Callable[..., None]:
     return add_group(command, "trust", OPTIONS, make_trust)
 
 
-
-
 __all__ = ["Trust", "with_trust"]

@@ -50,7 +50,9 @@ class PublicKey:
             key = ed25519.Ed25519PublicKey.from_public_bytes(_decode(self.text))
             key.verify(_decode(signature.value), PURPOSE + digest.encode())
         except (invalid_signature, ValueError) as error:
-            raise ModelError(f"{place} has a wrong signature: it is not what was signed; get the right model") from error
+            raise ModelError(
+                f"{place} has a wrong signature: it is not what was signed; get the right model"
+            ) from error
 
 
 @dataclass(frozen=True)
