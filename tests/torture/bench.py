@@ -18,7 +18,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any
 
-from torture.cases import Done, Kind, make_chance
+from torture.cases import Kind, NoMoreCases, make_chance
 
 MAX_BYTES = 2 * 2**30  # of memory that a case may take beyond what the process had at its start
 MAX_WALL_SECONDS = 120.0  # of a case that uses no processor: it waits for something that never comes
@@ -124,7 +124,7 @@ def _work(
         problem = ""
         try:
             about[kind.run(number, make_chance(seed, kind.name, number))] += 1
-        except Done:
+        except NoMoreCases:
             complete = True
             break
         except BaseException as error:

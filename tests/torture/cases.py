@@ -11,11 +11,11 @@ from typing import ClassVar, Protocol
 from neartag.core.errors import NeartagError
 
 
-class Failed(AssertionError):
+class BrokenPromiseError(AssertionError):
     """A promise that did not hold; what it says is told to the person who runs the bench."""
 
 
-class Done(Exception):
+class NoMoreCases(Exception):  # noqa: N818 (it is no error)
     """There are no more cases of this kind: all have been tried."""
 
 
@@ -49,4 +49,4 @@ def only_own_errors() -> Iterator[None]:
     except NeartagError as error:
         text = str(error)
         if not text or "\n" in text.strip():
-            raise Failed(f"the error is not one line: {text!r:.300}") from error
+            raise BrokenPromiseError(f"the error is not one line: {text!r:.300}") from error

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from neartag import LiveTagger
 from neartag.data.documents import Document
 from neartag.storage.manifest import MANIFEST
-from torture.cases import Failed
+from torture.cases import BrokenPromiseError
 from torture.models import ASKED, make_smallest
 
 JUMPS = (-1e9, -86400.0, -3600.0, -1.0, 0.0, 1.0, 3600.0, 1e9)  # seconds
@@ -51,9 +51,9 @@ class Clocks:
                     os.utime(self.folder / MANIFEST, (told, told))
                 reader.refresh()
                 if reader.tagger.stored.point_names != writer.tagger.stored.point_names:
-                    raise Failed(f"{self.last}: a reader does not see it")
+                    raise BrokenPromiseError(f"{self.last}: a reader does not see it")
                 if reader.tagger.predict(ASKED, 2) != writer.tagger.predict(ASKED, 2):
-                    raise Failed(f"{self.last}: a reader answers otherwise")
+                    raise BrokenPromiseError(f"{self.last}: a reader answers otherwise")
         finally:
             clock.stop()
         return "seen"

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import ClassVar
 
-from torture.cases import Failed
+from torture.cases import BrokenPromiseError
 from torture.faults import at_step, limit_file_size, raise_disk_full, small_disk
 from torture.writing import Commands, check_whole, find_strangers, fork_command, run_command
 
@@ -41,7 +41,7 @@ class DiskFull:
             pages = 4096 * (len(list(self.commands.before.iterdir())) + 2)
             with small_disk(self.disk, self.size + pages + chance.randrange(*ROOM)) as mounted:
                 if not mounted:
-                    raise Failed("no disk can be mounted any more")
+                    raise BrokenPromiseError("no disk can be mounted any more")
                 shutil.copytree(self.commands.before, self.disk / "model")
                 return self._try(name, self.disk / "model", lambda: None, repeat=False)
         self.commands.restore(self.folder)
@@ -62,14 +62,14 @@ class DiskFull:
         os.close(pipe)
         code = os.waitstatus_to_exitcode(status)
         if code not in (0, 2):
-            raise Failed(f"{self.last}: status {code}")
+            raise BrokenPromiseError(f"{self.last}: status {code}")
         before, after = self.commands.digests[""], self.commands.digests[name]
         found = check_whole(folder, {before, after})
         if done and found != after:
-            raise Failed(f"{self.last}: it said that it was done, and is lost")
+            raise BrokenPromiseError(f"{self.last}: it said that it was done, and is lost")
         if repeat:  # there is room again
             run_command(["labels", f"{folder}", "--open"])
             strangers = find_strangers(folder)
             if strangers:
-                raise Failed(f"{self.last}: {strangers} are left after the next write")
+                raise BrokenPromiseError(f"{self.last}: {strangers} are left after the next write")
         return f"{name} {'done' if done else 'refused'}"

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from neartag.core.errors import NeartagError
 from neartag.storage.manifest import HASH_DIGITS, MANIFEST, compute_digest
-from torture.cases import Done, Failed, only_own_errors
+from torture.cases import BrokenPromiseError, NoMoreCases, only_own_errors
 from torture.models import ASKED, REFINED_ASKED, answer, make_refined, make_smallest
 from torture.mutations import mutate
 
@@ -45,7 +45,7 @@ class Bits:
     def run(self, number: int, chance: random.Random) -> str:
         """Flip a bit, ask the model, flip the bit back."""
         if number >= self.total:
-            raise Done
+            raise NoMoreCases
         path, place = self._find(number * self.step % self.total)
         self.last = {"where.txt": f"{path.name} bit {place}\n".encode()}
         _flip_in_place(path, place)
@@ -56,7 +56,7 @@ class Bits:
         finally:
             _flip_in_place(path, place)
         if found != self.sound:
-            raise Failed(f"bit {place} of {path.name} changes an answer silently")
+            raise BrokenPromiseError(f"bit {place} of {path.name} changes an answer silently")
         return "the same answers"
 
     def keep(self) -> dict[str, bytes]:
@@ -107,7 +107,7 @@ class Folders:
             found = answer(self.scratch, texts)
             # Whoever mends the checksums may write another model; an accident may not.
             if not crafted and found != sound:
-                raise Failed(f"after {harm.__name__} it answers otherwise, silently")
+                raise BrokenPromiseError(f"after {harm.__name__} it answers otherwise, silently")
         return f"{harm.__name__.strip('_').replace('_', ' ')}"
 
     def keep(self) -> dict[str, bytes]:

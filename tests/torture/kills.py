@@ -1,4 +1,4 @@
-"""Commands killed at random moments and at chosen steps: the folder is as before or as after, and nothing is left over."""
+"""Commands killed at random moments and at chosen steps: the folder is as before or as after, nothing is left over."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from torture.cases import Failed
+from torture.cases import BrokenPromiseError
 from torture.faults import at_step, kill_self
 from torture.writing import SECRET, Commands, check_whole, find_strangers, fork_command, run_command
 
 MOST_STEPS = 80  # changes of files that a command makes, and some more
 LONGEST = 60.0  # seconds, of a command on a busy machine
+FIRST_GUESS, LONGEST_KNOWN = 0.3, 1.0  # seconds that a command takes, as kills are spread over it
 
 
 class Kills:
@@ -29,6 +30,7 @@ class Kills:
         """Train the model, and run each command once to its end."""
         self.commands, self.folder = Commands(folder), folder / "model"
         self.last = ""
+        self.times: dict[str, float] = {}  # that each command takes, as far as it is known
 
     def run(self, number: int, chance: random.Random) -> str:
         """Start a command, kill it, and look at the folder; then write once more, which clears up."""
@@ -41,7 +43,7 @@ class Kills:
         self.last = f"{name}, " + (f"at step {step}" if by_step else f"after {moment:.4f} of its time")
         began = time.monotonic()
         child, pipe = fork_command(arguments, lambda: at_step(step, self.folder, kill_self) if by_step else None)
-        wait = LONGEST if by_step else moment * self._usual(name)
+        wait = LONGEST if by_step else moment * self.times.get(name, FIRST_GUESS)
         told = select.select([pipe], [], [], wait)[0]
         if not told or not by_step:
             os.kill(child, signal.SIGKILL)
@@ -50,13 +52,13 @@ class Kills:
         os.close(pipe)
         code = os.waitstatus_to_exitcode(status)
         if code not in (0, -signal.SIGKILL):
-            raise Failed(f"{self.last}: status {code}")
+            raise BrokenPromiseError(f"{self.last}: status {code}")
         if done:
             self._note(name, time.monotonic() - began)
         before, after = self.commands.digests[""], self.commands.digests[name]
         found = check_whole(self.folder, {before, after})
         if done and found != after:
-            raise Failed(f"{self.last}: it said that it was done, and is lost")
+            raise BrokenPromiseError(f"{self.last}: it said that it was done, and is lost")
         self._check_swept(name, found == after)
         return f"{name} {'done' if done else 'made' if found == after else 'not made'}"
 
@@ -69,16 +71,12 @@ class Kills:
         run_command(["labels", f"{self.folder}", "--open"])
         strangers = find_strangers(self.folder)
         if strangers:
-            raise Failed(f"{self.last}: {strangers} are left after the next write")
+            raise BrokenPromiseError(f"{self.last}: {strangers} are left after the next write")
         if made and name in ("forget", "replace"):
             holders = [path.name for path in self.folder.iterdir() if SECRET in path.read_bytes()]
             if holders:
-                raise Failed(f"{self.last}: what was forgotten is still in {holders}")
-
-    def _usual(self, name: str) -> float:
-        return getattr(self, "_times", {}).get(name, 0.3)
+                raise BrokenPromiseError(f"{self.last}: what was forgotten is still in {holders}")
 
     def _note(self, name: str, seconds: float) -> None:
         """Learn how long a command takes, so that kills are spread over all of it."""
-        times = self.__dict__.setdefault("_times", {})
-        times[name] = min(1.0, 0.7 * times.get(name, seconds) + 0.3 * 1.2 * seconds)
+        self.times[name] = min(LONGEST_KNOWN, 0.7 * self.times.get(name, seconds) + 0.3 * 1.2 * seconds)

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, ClassVar
 
-from torture.cases import Failed
+from torture.cases import BrokenPromiseError
 from torture.models import make_smallest
 from torture.mutations import mutate
 from torture.seeds import make_seeds
@@ -69,7 +69,7 @@ class Protocol:
         answer = self._send(self.last, chance)
         status = _read_status(answer)
         if status is not None and status >= 500 and status != 503:
-            raise Failed(f"{kind}: answered with {answer[:300]!r}")
+            raise BrokenPromiseError(f"{kind}: answered with {answer[:300]!r}")
         if number % HEALTH_EVERY == 0 or not answer:
             self._check_alive()
         return f"{kind} {status or 'closed'}"
@@ -112,7 +112,7 @@ class Protocol:
             except (ConnectionResetError, BrokenPipeError):
                 return b""
             except TimeoutError as error:
-                raise Failed(f"no answer and no end within {SECONDS} s") from error
+                raise BrokenPromiseError(f"no answer and no end within {SECONDS} s") from error
         return b"".join(parts)
 
     def _check_alive(self) -> None:
@@ -125,11 +125,11 @@ class Protocol:
             if gone:
                 os.waitpid(self.server, 0)
                 self.server = 0
-            raise Failed(f"the server {'died' if gone else 'does not answer'}: {error}") from error
+            raise BrokenPromiseError(f"the server {'died' if gone else 'does not answer'}: {error}") from error
         finally:
             connection.close()
         if not told["ok"]:
-            raise Failed(f"the server is not well: {told}")
+            raise BrokenPromiseError(f"the server is not well: {told}")
 
     def _start(self) -> None:
         """Start a server in a process of its own, which ends with this one."""
@@ -153,9 +153,9 @@ class Protocol:
         while time.monotonic() < deadline:
             try:
                 return self._check_alive()
-            except Failed:
+            except BrokenPromiseError:
                 time.sleep(0.1)
-        raise Failed("the server does not start")
+        raise BrokenPromiseError("the server does not start")
 
 
 def _request(method: str, path: str, body: bytes, chance: random.Random, sort: str = "application/json") -> bytes:
@@ -187,5 +187,5 @@ def _read_status(answer: bytes) -> int | None:
         return None
     first = answer.split(b"\r\n", 1)[0].split()
     if len(first) < 2 or not first[0].startswith(b"HTTP/1.") or not first[1].isdigit():
-        raise Failed(f"this is no answer: {answer[:200]!r}")
+        raise BrokenPromiseError(f"this is no answer: {answer[:200]!r}")
     return int(first[1])

@@ -1,4 +1,4 @@
-"""Several writers and readers of one folder at once: every change that was acknowledged is there, every look is whole."""
+"""Several writers and readers of one folder at once: every change that was told is there, every look is whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from neartag import LiveTagger, TextTagger
 from neartag.data.documents import Document
-from torture.cases import Failed
+from torture.cases import BrokenPromiseError
 from torture.models import ASKED, make_smallest
 from torture.writing import find_strangers
 
@@ -66,7 +66,9 @@ class Rivals:
                 told = [json.loads(line) for line in pipe.read().splitlines()]
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             if code and place != killed:
-                raise Failed(f"{'writer' if place < WRITERS else 'reader'} {place}: {told[-1] if told else code}")
+                raise BrokenPromiseError(
+                    f"{'writer' if place < WRITERS else 'reader'} {place}: {told[-1] if told else code}"
+                )
             for each in told:
                 there |= set(each.get("added", []))
                 gone |= set(each.get("forgotten", []))
@@ -105,7 +107,7 @@ class Rivals:
             live.refresh()
             names = live.tagger.stored.point_names
             if len(set(names)) != len(names) or len(names) != len(live.tagger):
-                raise Failed("a reader sees half a change")
+                raise BrokenPromiseError("a reader sees half a change")
             live.tagger.predict(ASKED, 2)
             signal.sigtimedwait([], chance.random() * 0.02)
 
@@ -113,16 +115,16 @@ class Rivals:
         tagger = TextTagger.load(self.folder)
         names = set(tagger.stored.point_names)
         if len(names) != len(tagger.stored.point_names):
-            raise Failed("a document is there twice")
+            raise BrokenPromiseError("a document is there twice")
         if there - names:
-            raise Failed(f"acknowledged and lost: {sorted(there - names)}")
+            raise BrokenPromiseError(f"acknowledged and lost: {sorted(there - names)}")
         if gone & names:
-            raise Failed(f"forgotten and back: {sorted(gone & names)}")
+            raise BrokenPromiseError(f"forgotten and back: {sorted(gone & names)}")
         more = {name for name in names if "-" in name} - there
         # What a killed writer did last may be there without having been told.
         if {name for name in more if killed is None or not name.startswith(f"{killed}-")}:
-            raise Failed(f"there and never acknowledged: {sorted(more)}")
+            raise BrokenPromiseError(f"there and never acknowledged: {sorted(more)}")
         LiveTagger(self.folder).add([Document("one more", ["cuisine"], "last", None, "")])
         strangers = find_strangers(self.folder)
         if strangers:
-            raise Failed(f"{strangers} are left after the next write")
+            raise BrokenPromiseError(f"{strangers} are left after the next write")

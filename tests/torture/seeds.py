@@ -41,7 +41,8 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
 }
-SHARED_STRINGS = b"""<?xml version="1.0"?><sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" count="2">
+SHARED_STRINGS = b"""<?xml version="1.0"?>
+<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" count="2">
 <si><t>text</t></si><si><r><t>bread </t></r><r><t>and butter</t></r></si></sst>"""
 
 

@@ -37,9 +37,9 @@ class Planted:
             case 3:
                 os.kill(os.getpid(), signal.SIGKILL)
             case 6:
-                from torture.cases import Done
+                from torture.cases import NoMoreCases
 
-                raise Done
+                raise NoMoreCases
         return "fine"
 
     def keep(self):

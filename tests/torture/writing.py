@@ -14,7 +14,7 @@ from pathlib import Path
 from neartag.storage import store
 from neartag.storage.locking import LOCK
 from neartag.storage.manifest import MANIFEST, read_manifest
-from torture.cases import Failed
+from torture.cases import BrokenPromiseError
 
 DOCUMENTS = [
     ("a", "bake bread in the oven", ["cooking", "baking"]),
@@ -40,7 +40,7 @@ class Commands:
         (folder / "terms.txt").write_text("cooking\nbaking\ncycling\nwheels\nastronomy\n")
         self.before = folder / "before"
         run_command(["train", f"{folder / 'docs.jsonl'}", f"{self.before}", *TRAINING])
-        run_command(["add", f"{self.before}", f"{folder / 'fresh.jsonl'}", "--skip-bad"], quiet=False)
+        run_command(["add", f"{self.before}", f"{folder / 'fresh.jsonl'}"])
         self._write("more.jsonl", [("sun", "the sun at noon", ["astronomy", "light"])])
         more, other, docs = (f"{folder / name}" for name in ("more.jsonl", "other.jsonl", "docs.jsonl"))
         terms = f"{folder / 'terms.txt'}"
@@ -72,7 +72,7 @@ class Commands:
         (self.folder / name).write_text("\n".join(lines) + "\n")
 
 
-def run_command(arguments: list[str], *, quiet: bool = True) -> int:
+def run_command(arguments: list[str]) -> int:
     """Run a command of neartag in this process; return its exit status."""
     from neartag.cli.main import app
 
@@ -80,13 +80,13 @@ def run_command(arguments: list[str], *, quiet: bool = True) -> int:
     with warnings.catch_warnings(), contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
         warnings.simplefilter("ignore")
         try:
-            app(["--help"] if not arguments else [*arguments, "--quiet"], prog_name="neartag")
+            app([*arguments, "--quiet"], prog_name="neartag")
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     if status not in (0, 2):
-        raise Failed(f"{arguments[0]} ends with status {status}: {told.getvalue()[-500:]}")
+        raise BrokenPromiseError(f"{arguments[0]} ends with status {status}: {told.getvalue()[-500:]}")
     if "Traceback" in told.getvalue():
-        raise Failed(f"{arguments[0]} prints a traceback: {told.getvalue()[-500:]}")
+        raise BrokenPromiseError(f"{arguments[0]} prints a traceback: {told.getvalue()[-500:]}")
     return status
 
 
@@ -123,5 +123,5 @@ def check_whole(folder: Path, digests: set[str]) -> str:
     store.load(folder)  # every checksum
     digest = read_manifest(folder).digest
     if digest not in digests:
-        raise Failed(f"the folder is neither as before nor as after: {digest}")
+        raise BrokenPromiseError(f"the folder is neither as before nor as after: {digest}")
     return digest

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from neartag.cli import output
 from neartag.cli.options import Model, Quiet
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import NeartagError, ParameterError
 from neartag.core.extras import install_hint
 from neartag.core.parameters import parse_bytes
 
 
+@with_trust
 def serve(
     model: Model,
     host: Annotated[
@@ -51,6 +54,8 @@ def serve(
         ),
     ] = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Serve a model that was trained on texts, with a page to try it on.
 
@@ -74,6 +79,8 @@ def serve(
     if host in LOOPBACK:
         hosts = (*LOOPBACK, *hosts)
     settings = Settings(token_file, *sizes, max_texts, max_characters, max_seconds, max_waiting, hosts, log_requests)
+    key = None if trust.public_key is None else trust.public_key.text
+    settings = replace(settings, expect_digest=trust.expect_digest, public_key=key)
     with output.progress(quiet).start(None, f"loading {model}"):
         application = prepare(model, settings, workers)
     listening = bind(host, port, workers)

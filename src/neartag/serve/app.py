@@ -55,7 +55,7 @@ def create_app(folder: str | os.PathLike[str], settings: Settings | None = None)
     """
     settings = Settings() if settings is None else settings
     metrics = Metrics()
-    model = FollowedModel(folder, metrics)
+    model = FollowedModel(folder, metrics, settings.trust)
     endpoints, files = Endpoints(model, settings, metrics), FileEndpoints(model, settings)
 
     @asynccontextmanager

@@ -12,11 +12,12 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
-from neartag.core.errors import ModelError, NeartagError
+from neartag.core.errors import ModelError, NeartagError, ParameterError
 from neartag.data.documents import Document
 from neartag.serve.metrics import Metrics
 from neartag.storage import manifest
 from neartag.storage.bundle import can_update
+from neartag.storage.signing import Trust
 from neartag.tagging.live import Added, LiveTagger, Signature, read_signature
 from neartag.tagging.tagger import Tags, TextTagger
 
@@ -29,8 +30,9 @@ RETRY_SECONDS = 5.0  # until a model that could not be read is tried again, thou
 class FollowedModel:
     """A tagger that follows its folder. Any thread may read it at any time; changes are made one after another."""
 
-    def __init__(self, folder: str | os.PathLike[str], metrics: Metrics) -> None:
+    def __init__(self, folder: str | os.PathLike[str], metrics: Metrics, trust: Trust | None = None) -> None:
         self.folder = Path(folder)
+        self._trust = trust or Trust()
         self.error: str | None = None  # why the folder could not be taken in as it is now
         self.retry_seconds = RETRY_SECONDS
         self._metrics = metrics
@@ -40,7 +42,7 @@ class FollowedModel:
         self._lock = threading.RLock()
         self._failed: tuple[object, float] = (None, 0.0)  # the manifest's signature at the last failure, and when
         manifest.read_manifest(self.folder)  # it says best what a folder is, if it is no model folder
-        self._live = LiveTagger(folder)
+        self._live = LiveTagger(folder, trust=self._trust)
         self._trained: tuple[object, int] = (None, 0)  # files that training made, and how many points are in them
         self._publish()
         self._end = threading.Event()
@@ -128,6 +130,8 @@ class FollowedModel:
         return max(0.0, time.time() - signature[0] / 1e9)
 
     def _change(self, change: Callable[[], Any]) -> Any:
+        if self._trust.expect_digest is not None:
+            raise ParameterError("the server was told to serve this very model: nothing can be changed")
         with self._lock:
             if self.error is not None:
                 # A change made from another model would harm the folder.
@@ -149,7 +153,7 @@ class FollowedModel:
         signature, failed_at = self._failed
         if signature == self._read_signature() and time.monotonic() < failed_at + self.retry_seconds:
             return False
-        self._live = LiveTagger(self.folder)
+        self._live = LiveTagger(self.folder, trust=self._trust)
         return True
 
     def _publish(self) -> None:
@@ -157,7 +161,7 @@ class FollowedModel:
         trained = _trained_points(self._live)
         if trained[0] == self._trained[0] and trained[1] != self._trained[1]:
             # All that was added is forgotten, and the files are those from before: following them is not enough.
-            self._live = LiveTagger(self.folder)
+            self._live = LiveTagger(self.folder, trust=self._trust)
             trained = _trained_points(self._live)
         check_servable(self._live.tagger)
         self._tagger, self._trained = self._live.tagger, trained

@@ -42,7 +42,7 @@ def prepare(folder: str, settings: Settings, workers: int) -> Any:
     if workers == 1:
         return create_app(folder, settings)
     settings.token()
-    FollowedModel(folder, Metrics()).warm_up()
+    FollowedModel(folder, Metrics(), settings.trust).warm_up()
     os.environ[SETTINGS_VARIABLE] = settings.to_text(folder)
     return APPLICATION
 

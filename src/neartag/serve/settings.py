@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from neartag.core.errors import ParameterError
+from neartag.storage.signing import PublicKey, Trust
 
 TOKEN_VARIABLE = "NEARTAG_TOKEN"
 MIN_TOKEN_CHARACTERS = 8  # characters
@@ -28,6 +29,8 @@ class Settings:
     max_waiting: int = 256  # requests under way at once; more are sent away
     hosts: tuple[str, ...] = field(default=())  # names by which the server may be called; none: any
     log_requests: bool = False  # a line on standard error for each
+    expect_digest: str | None = None  # that the model must have
+    public_key: str | None = None  # with whose private half the model must be signed, in base64
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a limit that would let nothing through."""
@@ -45,6 +48,11 @@ class Settings:
         document = json.loads(text)
         values = document["settings"]
         return document["folder"], cls(**{**values, "hosts": tuple(values["hosts"])})
+
+    @property
+    def trust(self) -> Trust:
+        """What the model must show."""
+        return Trust(self.expect_digest, None if self.public_key is None else PublicKey(self.public_key))
 
     def token(self) -> Token | None:
         """Return the token that allows changes, None where none is configured."""

@@ -141,7 +141,7 @@ class Manifest:
     def to_json(self) -> dict[str, Any]:
         """Return the document that `parse_manifest` reads."""
         features = self.features
-        document = {
+        document: dict[str, Any] = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "neartag_version": self.neartag_version,

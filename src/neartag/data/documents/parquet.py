@@ -123,7 +123,7 @@ def _open_table(path: Path) -> Iterator[Any]:
 
 
 class _WithinFile(io.RawIOBase):
-    """A file from which no more is asked than it has, whatever it claims itself: memory is set aside by what is asked."""
+    """A file from which no more is asked than it has, whatever it claims: memory is set aside for what is asked."""
 
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         self._stream, self._size = stream, path.stat().st_size
