@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from neartag.storage import store
-from neartag.storage.locking import LOCK
+from neartag.storage.location import CHANGE_LOG
+from neartag.storage.locking import LOCK, LOCK_NEXT
 from neartag.storage.manifest import MANIFEST, read_manifest
 from torture.cases import BrokenPromiseError
 
@@ -114,7 +115,7 @@ def fork_command(arguments: list[str], before: Callable[[], None]) -> tuple[int,
 
 def find_strangers(folder: Path) -> list[str]:
     """Return the files of a model folder that the model does not need."""
-    needed = {MANIFEST, LOCK, *(file.name for file in read_manifest(folder).files)}
+    needed = {MANIFEST, LOCK, LOCK_NEXT, CHANGE_LOG, *(file.name for file in read_manifest(folder).files)}
     return sorted(path.name for path in folder.iterdir() if path.name not in needed)
 
 
