@@ -14,7 +14,8 @@ from typing import Any, BinaryIO
 
 from neartag.core.errors import ModelError
 from neartag.data.files import digest
-from neartag.storage import manifest, tensors
+from neartag.linalg import tensors
+from neartag.storage import manifest
 from neartag.storage.content import REMEDY, decode_json
 from neartag.storage.locking import LOCK
 from neartag.storage.manifest import FILE_NAME, FORMAT, HASH_DIGITS, MANIFEST, File, Manifest
