@@ -9,12 +9,14 @@ vote and with what share, what a reranker makes of the votes, and what calibrate
 from __future__ import annotations
 
 import hashlib
-import warnings
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from joblib.parallel import get_active_backend
 from scipy.sparse import csr_matrix
 
 from neartag.core.progress import Progress
@@ -27,6 +29,7 @@ from neartag.rerank.preparation import MAX_POINTS_TO_REFIT_RANKERS, RerankOption
 from neartag.work.data import GIVEN, HELD_OUT, put_data
 from neartag.work.executors.base import Executor
 from neartag.work.executors.in_process import InProcess
+from neartag.work.executors.joblib_processes import JoblibProcesses
 from neartag.work.folder import WorkFolder
 from neartag.work.graph import Graph
 from neartag.work.parts import get_json, put_matrix
@@ -69,7 +72,9 @@ def fit_model(
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
     check_room_to_rerank(rows, Y, settings, machine)
-    executor = InProcess(machine.jobs, machine.room()) if executor is None else executor
+    if executor is None:
+        with default_executor(machine) as chosen:
+            return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
     if isinstance(executor.parts, WorkFolder):
         executor.parts.open(describe_plan(rows, Y, asked, return_held_out))
     held_out = hold_out(rows.shape[0], settings, return_held_out)
@@ -79,17 +84,24 @@ def fit_model(
     plan = make_plan(rows, Y, settings, len(held_out), return_held_out, may_do_without=facts.dense)
     training = _Training(plan, executor, machine)
     training.run(progress)
-    if training.n_learners < int(settings.learners):
-        warnings.warn(
-            f"with one cluster all {settings.learners} learners would be the same: one is trained; "
-            "set n_clusters to 2 or more, or n_learners to 1",
-            UserWarning,
-            stacklevel=3,
-        )
     if training.is_for_votes_alone:
         alone = replace(executor, parts=executor.parts.inside(VOTES_ALONE))  # type: ignore[type-var]
         return fit_model(rows, Y, _votes_alone(asked), machine, progress, return_held_out, alone)
     return training.model(rows, Y)
+
+
+@contextmanager
+def default_executor(machine: Machine) -> Iterator[Executor]:
+    """Give threads of this process; or, where joblib is configured for them, processes that share a temporary folder.
+
+    Files that are mapped stay readable when their folder is gone.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    if getattr(backend, "supports_sharedmem", False):
+        yield InProcess(machine.jobs, machine.room())
+        return
+    with tempfile.TemporaryDirectory(prefix="neartag-work-", ignore_cleanup_errors=True) as folder:
+        yield JoblibProcesses(machine.jobs, WorkFolder(folder), machine.room())
 
 
 def make_plan(

@@ -23,7 +23,9 @@ def plan_no_more(task: Task) -> Iterable[Task]:
 class Executor(Protocol):
     """Who runs the tasks of a graph."""
 
-    parts: Parts
+    @property
+    def parts(self) -> Parts:
+        """Where the parts are."""
 
     def run(self, graph: Graph, progress: Progress, title: str, then: Then = plan_no_more) -> None:
         """Run all tasks of the graph that have no part yet, and those that are added meanwhile."""
