@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from scipy.sparse import csr_matrix
 
@@ -29,6 +31,14 @@ def matrix_part(rows: Rows) -> Arrays:
     arrays: Arrays = {}
     put_matrix(arrays, "matrix", rows)
     return arrays
+
+
+def digest_matrix(rows: Rows) -> str:
+    """Return the SHA-256 of all numbers of a matrix."""
+    arrays, digest = matrix_part(rows), hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def read_matrix(context: TaskContext, name: str) -> Rows:

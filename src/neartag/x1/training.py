@@ -8,7 +8,6 @@ vote and with what share, what a reranker makes of the votes, and what calibrate
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -26,13 +25,13 @@ from neartag.rerank import training as rerank
 from neartag.rerank.parts import index_from_arrays, vectors_from_arrays
 from neartag.rerank.plan import RerankPlan
 from neartag.rerank.preparation import MAX_POINTS_TO_REFIT_RANKERS, RerankOptions
-from neartag.work.data import GIVEN, HELD_OUT, put_data
+from neartag.work.data import GIVEN, HELD_OUT, digest_matrix, put_data
 from neartag.work.executors.base import Executor
 from neartag.work.executors.in_process import InProcess
 from neartag.work.executors.joblib_processes import JoblibProcesses
 from neartag.work.folder import WorkFolder
 from neartag.work.graph import Graph
-from neartag.work.parts import get_json, put_matrix
+from neartag.work.parts import get_json
 from neartag.work.task import Task
 from neartag.x1.ensemble import learner_seeds
 from neartag.x1.model import X1Model
@@ -241,18 +240,9 @@ def describe_plan(rows: Rows, Y: csr_matrix, asked: X1Settings, return_held_out:
         "points": rows.shape[0],
         "features": rows.shape[1],
         "labels": Y.shape[1],
-        "digest of the rows": _digest(rows),
-        "digest of the labels": _digest(Y),
+        "digest of the rows": digest_matrix(rows),
+        "digest of the labels": digest_matrix(Y),
     }
-
-
-def _digest(rows: Rows) -> str:
-    arrays: dict[str, np.ndarray] = {}
-    put_matrix(arrays, "matrix", rows)
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        digest.update(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
 
 
 def check_room_to_rerank(rows: Rows, Y: csr_matrix, settings: X1Settings, machine: Machine) -> None:

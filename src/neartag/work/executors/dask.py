@@ -116,7 +116,7 @@ def run_on_worker(place: str, described: dict[str, Any], before: Iterable[None])
         return
     state = get_worker().state
     threads = max(1, state.nthreads // max(1, len(state.executing)))
-    set_num_threads(min(threads, config.NUMBA_NUM_THREADS))
+    set_num_threads(min(threads, int(vars(config)["NUMBA_NUM_THREADS"])))
     with single_threaded_blas():
         run_task(task, folder, threads)
 
