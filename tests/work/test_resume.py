@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 from neartag.core.errors import ParameterError, WorkError
+from neartag.linalg.rows import as_rows, normalise
 from neartag.work.executors.in_process import InProcess
 from neartag.work.folder import WorkFolder
 from neartag.work.parts import run_task
 from neartag.x1.classifier import X1Classifier
+from neartag.x1.plan import Room, cluster_sizes
+from neartag.x1.resolve import DataFacts, resolve
+from neartag.x1.settings import X1Settings
+from neartag.x1.training import make_plan
 from work_helpers import KINDS, fit, small_data
 
 
@@ -158,6 +163,16 @@ def test_votes_that_are_better_have_work_of_their_own(tmp_path, monkeypatch):
     assert (folder.place / "votes-alone" / "plan.json").exists()
 
 
+def assert_planned_beforehand(kind, folder, everything):
+    data, held_out = small_data(), np.array(folder.get("held-out")["points"])
+    rows = normalise(as_rows(data.X))
+    settings = resolve(X1Settings.from_parameters(KINDS[kind]), DataFacts.of(rows, data.Y.shape[1]))
+    plan = make_plan(rows, data.Y, settings, len(held_out), False, may_do_without=False)
+    partitions = [folder.get(f"partition/{number:03d}") for number in range(2)]
+    sizes, full = ([cluster_sizes(each, gone) for each in partitions] for gone in (held_out, held_out[:0]))
+    assert {task.name for task in plan.all_tasks(sizes, full, Room())} == set(everything)
+
+
 def test_every_task_reads_only_what_it_names(whole, tmp_path):
     kind, _, everything = whole
     folder = WorkFolder(tmp_path / "work")
@@ -171,6 +186,7 @@ def test_every_task_reads_only_what_it_names(whole, tmp_path):
     fit(kind, Watched(folder))
     (graph,) = seen
     assert {task.name for task in graph.order()} == set(everything)
+    assert_planned_beforehand(kind, folder, everything)
     for task in graph.order():  # each part again, from its inputs alone
         before = folder.path(task.name).read_bytes()
         folder.path(task.name).unlink()

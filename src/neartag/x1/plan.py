@@ -77,6 +77,14 @@ class TrainingPlan:
         if self.reranker is not None:
             yield from self.reranker.prepare()
 
+    def all_tasks(self, sizes: list[np.ndarray], full_sizes: list[np.ndarray], room: Room) -> list[Task]:
+        """Return every task, for those who want to know beforehand; where votes may suffice, as if they did not.
+
+        `sizes` are those of each learner's clusters without the points held out, `full_sizes` with them.
+        """
+        tasks = [*self.start(), *self.fit_votes(sizes, room), *self.finish(0, sizes, full_sizes, room)]
+        return [*tasks, *self.make_final(0, full_sizes, room)] if self.may_do_without else tasks
+
     def fit_votes(self, sizes: list[np.ndarray], room: Room) -> Iterator[Task]:
         """Yield the tasks of the learners and of their vote, given the sizes of each learner's clusters.
 
