@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 
 from neartag.core.errors import ParameterError, WorkError
+from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import as_rows, normalise
 from neartag.work.executors.in_process import InProcess
 from neartag.work.folder import WorkFolder
 from neartag.work.parts import run_task
+from neartag.x1 import schedule
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.plan import Room, cluster_sizes
 from neartag.x1.resolve import DataFacts, resolve
+from neartag.x1.schedule import cluster_bytes
 from neartag.x1.settings import X1Settings
 from neartag.x1.training import make_plan
+from refine_helpers import state_bytes
 from work_helpers import KINDS, fit, small_data
 
 
@@ -116,6 +120,29 @@ def test_the_machine_may_be_another_one(tmp_path):
     with pytest.raises(StoppedError):
         fit("plain", StopsAfter(WorkFolder(tmp_path / "work"), 1))
     assert fit("plain", InProcess(2, None, WorkFolder(tmp_path / "work")), n_jobs=2) == fit("plain")
+
+
+@pytest.mark.parametrize("kind", ["dense", "hybrid"])
+def test_dense_and_hybrid_rows_go_through_files_unchanged(tmp_path, kind):
+    data = small_data()
+    vectors = np.random.default_rng(0).standard_normal((400, 6)).astype(np.float32)
+    X = HybridRows(data.X, vectors) if kind == "hybrid" else np.hstack([vectors, data.X[:, :20].toarray()])
+    options = {**KINDS["refined"], "n_jobs": 1}
+    executor = InProcess(1, None, WorkFolder(tmp_path / "work"))
+    one, other = (X1Classifier(**options).fit(X, data.Y, executor=each).model_ for each in (None, executor))
+    assert state_bytes(one) == state_bytes(other)
+
+
+def test_clusters_in_files_take_no_memory_from_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
+    data, options = small_data(), {**KINDS["plain"], "n_jobs": 1}
+    free = X1Classifier(**options).fit(data.X, data.Y).model_
+    sizes = [len(cluster.members) for learner in free.learners for cluster in learner.clusters]
+    need = max(cluster_bytes(size, int(data.X.nnz / 400 * size), 200, free.settings.svp) for size in sizes)
+    with pytest.raises(ParameterError, match="max_memory leaves"):
+        X1Classifier(**options, max_memory=need).fit(data.X, data.Y)
+    executor = InProcess(1, need, WorkFolder(tmp_path / "work"))
+    assert X1Classifier(**options, max_memory=need).fit(data.X, data.Y, executor=executor).model_.n_points == 400
 
 
 def test_a_random_seed_is_drawn_once(tmp_path):

@@ -30,6 +30,7 @@ class Room:
     jobs: int = 1
     bytes: int | None = None
     limit: int | None = None
+    keeps_clusters: bool = True  # whether trained clusters stay in memory; otherwise they are in files
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,8 @@ class TrainingPlan:
         """Yield a task for each cluster of each learner from the `first` on, and one to put each learner together."""
         shapes = self._shapes(sizes, settings)
         flat, needs = [shape[0] for shape in shapes], [cluster_bytes(*shape) for shape in shapes]
-        left = None if room.bytes is None else room.bytes - sum(kept_bytes(*shape) for shape in shapes)
+        kept = sum(kept_bytes(*shape) for shape in shapes) if room.keeps_clusters else 0
+        left = None if room.bytes is None else room.bytes - kept
         waves = plan(flat, needs, room.jobs, left, room.limit)
         alone = {place for wave in waves if wave.threads > 1 and wave.at_once == 1 for place in wave.tasks}
         places = iter(range(len(flat)))
