@@ -14,7 +14,8 @@ from typing import Any, BinaryIO
 from neartag.core.errors import ModelError
 from neartag.core.replace_file import replace_file
 from neartag.data.files import digest
-from neartag.storage import manifest, tensors
+from neartag.linalg import tensors
+from neartag.storage import manifest
 from neartag.storage.change_log import settle_changes
 from neartag.storage.content import REMEDY, decode_json
 from neartag.storage.location import CHANGE_LOG, sync_folder
