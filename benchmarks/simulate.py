@@ -50,19 +50,20 @@ def measured_tasks(run: dict, clock: str) -> list[Measured]:
 
 def predict(rates: Rates, shape: Shape, cluster: Cluster, parameters: dict | None = None) -> tuple[Outcome, dict]:
     """How the training of a shape would run, what is done around its tasks included; and what its tasks are like."""
-    job, memory, guesses, counts = Job(shape, parameters), defaultdict(float), defaultdict(float), defaultdict(int)
+    job, memory, guesses = Job(shape, parameters), defaultdict(float), defaultdict(float)
+    parts: dict[str, float] = {}  # bytes of each
 
     def need(task: Task) -> Need:
         name, amounts = kind(task), job.amounts(task)
-        counts[name] += 1
         memory[name] = max(memory[name], rates.cost(name, amounts, "peak"), task.memory)
         guesses[name] = max(guesses[name], rates.extrapolates(name, amounts))
         written = rates.cost(name, amounts, "written")
+        parts[task.name] = written
         return Need(rates.cost(name, amounts), reads=job.reads(task) or written, writes=written)
 
     outcome = simulate(job.start(), need, cluster, job.then)
     around = rates.cost(AROUND, {"task": 1.0, "entries": shape.entries})
-    return outcome, {"around": around, "memory": memory, "guesses": guesses, "counts": counts}
+    return outcome, {"around": around, "memory": memory, "guesses": guesses, "folder": sum(parts.values())}
 
 
 def check(rates: Rates, runs: list[dict], clock: str) -> list[dict]:
@@ -82,9 +83,13 @@ def check(rates: Rates, runs: list[dict], clock: str) -> list[dict]:
                 "measured seconds": run[clock],
                 "predicted seconds": seconds,
                 "error": seconds / run[clock] - 1,
+                "clock": clock,
             }
         )
     return rows
+
+
+CLOCKS = {"seconds": "Seconds of the clock", "cpu": "Seconds of the processor, since others used the machine too"}
 
 
 def check_table(rows: list[dict]) -> str:
@@ -98,7 +103,7 @@ def check_table(rows: list[dict]) -> str:
             f"| {row['points']:,} | {row['engine']} | {row['workers']} | {real} / {simulated} | "
             f"{row['measured seconds']:.0f} | {row['predicted seconds']:.0f} | {100 * row['error']:+.0f}% |"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"{CLOCKS[rows[0]['clock']]}."])
 
 
 def cluster_of(workers: int, overhead: float, *, failing: bool) -> Cluster:
@@ -118,10 +123,11 @@ def time_of(seconds: float) -> str:
     )
 
 
-def forecast_table(rates: Rates, overhead: float) -> str:
-    """Each shape on clusters of several sizes."""
-    headings = "data | tasks | workers | training | busy | with failures | memory of the largest task | beyond measured"
-    lines = [f"| {headings} |", "|---" * 8 + "|"]
+def forecast_table(kept: dict) -> str:
+    """Each shape on clusters of several sizes, and where the rates come from."""
+    rates, overhead = Rates.from_json(kept["rates"]), kept["task overhead"]
+    headings = "data | tasks | work folder | workers | training | busy | with failures | largest task | beyond measured"
+    lines = [f"| {headings} |", "|---" * 9 + "|"]
     for name, shape in SHAPES.items():
         for workers in WORKERS[name]:
             cluster = cluster_of(workers, overhead, failing=False)
@@ -131,12 +137,24 @@ def forecast_table(rates: Rates, overhead: float) -> str:
             farthest = max(about["guesses"], key=about["guesses"].get)
             far = about["guesses"][farthest]
             guess = f"{far:,.0f} × ({farthest})" if far > EXTRAPOLATION else "no"
-            lines.append(
-                f"| {name} | {outcome.tasks:,} | {workers:,} | {time_of(outcome.seconds + about['around'])} | "
-                f"{100 * outcome.utilisation(cluster):.0f}% | {time_of(failing.seconds + about['around'])} | "
-                f"{about['memory'][biggest] / 1e9:.1f} GB ({biggest}) | {guess} |"
-            )
-    return "\n".join(lines)
+            cells = [
+                name,
+                f"{outcome.tasks:,}",
+                f"{about['folder'] / 1e9:,.0f} GB",
+                f"{workers:,}",
+                time_of(outcome.seconds + about["around"]),
+                f"{100 * outcome.utilisation(cluster):.0f}%",
+                time_of(failing.seconds + about["around"]),
+                f"{about['memory'][biggest] / 1e9:,.1f} GB ({biggest})",
+                guess,
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    sizes = ", ".join(f"{run['points']:,}" for run in kept["runs"])
+    tasks = sum(run["tasks"] for run in kept["runs"])
+    source = (
+        f"Rates from {tasks} tasks of {len(kept['runs'])} trainings ({sizes} points): {CLOCKS[kept['clock']].lower()}."
+    )
+    return "\n".join([*lines, "", source, f"A task that does nothing takes {1000 * overhead:.1f} ms."])
 
 
 def stages_table(outcome: Outcome) -> str:
@@ -205,7 +223,7 @@ def main(given: list[str] | None = None) -> None:
             pages.keep("scaling", {**kept, "checked": rows})
             pages.insert("scaling check", check_table(rows), PAGE)
     else:
-        table = forecast_table(rates, overhead)
+        table = forecast_table(kept)
         print(table)
         if arguments.write:
             pages.insert("scaling forecast", table, PAGE)

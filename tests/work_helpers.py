@@ -57,3 +57,10 @@ def diamond(**others):
     graph.results.add("d")
     graph.add([toy("d", ["b", "c"]), toy("a", **others), toy("b", ["a"], 2), toy("c", ["a"], 3)])
     return graph
+
+
+def eat_memory(context, megabytes, seconds):
+    """A toy task that takes memory and holds it."""
+    held = np.ones(megabytes * 2**17)  # of 8 bytes
+    time.sleep(seconds)
+    return {"sum": held[:1]}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -173,11 +172,8 @@ def _read(data: Any, *, labelled: bool = True) -> Any:
     if isinstance(data, tuple) and not hasattr(data, "_fields"):
         return Dataset(*data)
     if not isinstance(data, str | os.PathLike):
-        return data if isinstance(data, Dataset) or hasattr(data, "shape") else _list(data)
-    if Path(data).exists() and documents.holds_documents(data):
-        return documents.documents(data, labelled=labelled)
-    return registry.load(data, "train" if labelled else "test", labelled=labelled)
-
-
-def _list(points: Iterable[Any]) -> list[Any]:
-    return list(points)
+        return data if isinstance(data, Dataset) or hasattr(data, "shape") else list(data)
+    place = os.fspath(data)
+    if Path(place).exists() and documents.holds_documents(place):
+        return documents.documents(place, labelled=labelled)
+    return registry.load(place, "train" if labelled else "test", labelled=labelled)

@@ -17,7 +17,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="Who does the work: threads (of this process), processes (of this computer) or dask (the workers of a cluster).",
+        help="Who does the work: threads of this process, processes of this computer, or dask: a cluster's workers.",
     ),
 ]
 Workers = Annotated[

@@ -23,6 +23,7 @@ from neartag.cli.demo import demo
 from neartag.cli.evaluate import evaluate
 from neartag.cli.inspect import inspect
 from neartag.cli.labels import labels
+from neartag.cli.merge import merge
 from neartag.cli.methods import methods
 from neartag.cli.panels import PanelCommand
 from neartag.cli.predict import predict
@@ -109,6 +110,7 @@ for command in (
     methods,
     compare,
     convert,
+    merge,
     serve,
     reproduce,
     warm_up,

@@ -27,7 +27,7 @@ _PANELS = {
         *("method", "calibration", "fix", "attempts", "changes", "random_state", "max_memory", "jobs", "resume"),
         *("propensity_a", "propensity_b"),
     ),
-    WORK: ("engine", "workers", "scheduler", "work_dir", "keep_work"),
+    WORK: ("add_learners", "engine", "workers", "scheduler", "work_dir", "keep_work"),
     OUTPUT: ("keep_texts", "prefix", "plot", "cuts"),
 }
 _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from neartag.cli import output
+from neartag.cli import merge, output
 from neartag.cli.encoder_options import EncoderOptions
 from neartag.cli.engine_options import EngineName, KeepWork, Scheduler, WorkDir, Workers, say_how_to_resume
 from neartag.cli.inspect import describe_encoders
@@ -132,6 +132,14 @@ def train(
     scheduler: Scheduler = None,
     work_dir: WorkDir = None,
     keep_work: KeepWork = False,
+    add_learners: Annotated[
+        int | None,
+        typer.Option(
+            "--add-learners",
+            metavar="INTEGER",
+            help="Train so many learners more for the model in the folder, on the data that it was trained on.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     *,
@@ -150,6 +158,11 @@ def train(
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
     settings = choose_settings(preset, given, chosen.name)
     check_source(data)
+    who = Engine(engine, workers, scheduler, work_dir, keep_work)
+    who.check()
+    if add_learners is not None:
+        merge.add_learners(data, model, add_learners, settings, who, reading, as_json=as_json, quiet=quiet)
+        return
     options = EncoderOptions(
         encoder,
         features,
@@ -168,8 +181,6 @@ def train(
     )
     options.check()
     check_options(vocabulary, open_vocabulary, label_language)
-    who = Engine(engine, workers, scheduler, work_dir, keep_work)
-    who.check()
     if who.has_folder and not chosen.by_tasks:
         raise ParameterError(f"--engine and --work-dir are for X1: {chosen.title} is trained in one go")
     check_target(model, overwrite)

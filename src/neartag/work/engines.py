@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import available_cores
-from neartag.work.executors.base import Executor
+
+if TYPE_CHECKING:
+    from neartag.work.executors.base import Executor
+
+# This module must stay light: the command line reads it for --help.
 
 ENGINES = ("threads", "processes", "dask")
 WORK_ENDING = ".work"  # of the work folder's name, after that of what is made
@@ -68,6 +72,7 @@ class Engine:
 
     @contextmanager
     def _executor(self, folder: object, jobs: int, room: int | None) -> Iterator[Executor]:
+        from neartag.core.threads import available_cores
         from neartag.work.executors.in_process import InProcess
         from neartag.work.executors.joblib_processes import JoblibProcesses
         from neartag.work.folder import WorkFolder

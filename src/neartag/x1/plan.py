@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -73,9 +73,7 @@ class TrainingPlan:
             yield Task(VECTOR_WEIGHT, VECTOR_WEIGHT, STEPS + "weigh_vectors", (*given, VECTORS), size=self.held_out)
         if self.has_index:
             yield Task(INDEX, INDEX, STEPS + "index_rows", given, size=self.points)
-        for learner in range(int(self.settings.learners)):
-            function, size = STEPS + "divide_points", self.points
-            yield Task(partition_name(learner), "partition", function, self.data, {"learner": learner}, size)
+        yield from self.divide()
         if self.reranker is not None:
             yield from self.reranker.prepare()
 
@@ -126,8 +124,26 @@ class TrainingPlan:
             settings = self.settings.replace(**changes)
             yield from self._fit_learners(FINAL, settings, full_sizes, room, changes, hold_out=False)
             return
-        for number in range(len(full_sizes)):
-            before = learner_name(name, number)
+        yield from self._join(name, range(len(full_sizes)))
+
+    def divide(self, first: int = 0) -> Iterator[Task]:
+        """Yield the tasks that divide the points, for each learner from the `first` on."""
+        for learner in range(first, int(self.settings.learners)):
+            function, size = STEPS + "divide_points", self.points
+            yield Task(partition_name(learner), "partition", function, self.data, {"learner": learner}, size)
+
+    def fit_more(self, first: int, sizes: list[np.ndarray], full_sizes: list[np.ndarray], room: Room) -> Iterator[Task]:
+        """Yield the tasks of the learners from the `first` on, which join a model that has those before."""
+        if self.is_refitted:
+            yield from self._fit_learners(FINAL, self.settings, full_sizes, room, {}, hold_out=False, first=first)
+            return
+        yield from self._fit_learners("0", self.settings, sizes, room, {}, hold_out=True, first=first)
+        yield from self._join("0", range(first, first + len(sizes)))
+
+    def _join(self, of: str, learners: Iterable[int]) -> Iterator[Task]:
+        """Yield the tasks that give learners the points held out."""
+        for number in learners:
+            before = learner_name(of, number)
             function, inputs = STEPS + "join_held_out", (*self.data, before)
             yield Task(learner_name(FINAL, number), "join", function, inputs, {"learner": before}, self.held_out)
 
@@ -140,15 +156,16 @@ class TrainingPlan:
         changes: dict[str, Any],
         *,
         hold_out: bool,
+        first: int = 0,
     ) -> Iterator[Task]:
-        """Yield a task for each cluster of each learner, and one to put each learner together."""
+        """Yield a task for each cluster of each learner from the `first` on, and one to put each learner together."""
         shapes = self._shapes(sizes, settings)
         flat, needs = [shape[0] for shape in shapes], [cluster_bytes(*shape) for shape in shapes]
         left = None if room.bytes is None else room.bytes - sum(kept_bytes(*shape) for shape in shapes)
         waves = plan(flat, needs, room.jobs, left, room.limit)
         alone = {place for wave in waves if wave.threads > 1 and wave.at_once == 1 for place in wave.tasks}
         places = iter(range(len(flat)))
-        for learner, each in enumerate(sizes):
+        for learner, each in enumerate(sizes, first):
             clusters = []
             for cluster, size in enumerate(each):
                 place = next(places)

@@ -28,6 +28,8 @@ from neartag.work.task import Task
 # The resource by which workers say how much memory tasks may use, in bytes; and how much of a worker's limit that is
 # where we start the workers ourselves: the rest is for Python and what it loads.
 MEMORY, TASK_SHARE = "memory", 0.7
+# Of workers that we start: one thread each, and no profiler, which looks at each task a hundred times a second.
+WORKER_ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 
 
 @dataclass
@@ -145,7 +147,7 @@ def connect(scheduler: str | None, workers: int | None) -> Any:
             processes=True,
             memory_limit=limit or "auto",
             resources={MEMORY: int(TASK_SHARE * limit)} if limit else {},
-            env={"NUMBA_NUM_THREADS": "1"},
+            env=WORKER_ENVIRONMENT,
             dashboard_address=None,
         ) as cluster,
         Client(cluster) as client,
