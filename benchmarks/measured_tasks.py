@@ -115,7 +115,7 @@ def measure(shape: Shape, parameters: dict, engine: str, workers: int) -> dict:
         times = read_times(place / "work")
     first, last = min(took.begun for took in times), max(took.begun + took.seconds for took in times)
     is_alone = engine == "threads" and workers == 1
-    tasks = [{**asdict(took), "peak": memory.peak(took.begun, took.seconds) if is_alone else 0} for took in times]
+    tasks = [{**asdict(took), "peak": memory.peak(took.begun, took.seconds) if is_alone else None} for took in times]
     return {
         "shape": asdict(known),
         "parameters": parameters,

@@ -34,6 +34,13 @@ def test_the_sum_of_all_costs_is_met_where_tasks_of_an_amount_differ():
     assert 3 * rates.cost("noisy", {"points": 1.0}) == pytest.approx(3.0)
 
 
+def test_what_nobody_looked_at_counts_for_nothing():
+    known = Measured("some", {"task": 1.0}, 1.0, peak=100.0)
+    rates = Rates.fit([known, Measured("some", {"task": 1.0}, 2.0), Measured("none", {"task": 1.0}, 1.0)])
+    assert rates.cost("some", {"task": 1.0}, "peak") == pytest.approx(100)
+    assert rates.cost("none", {"task": 1.0}, "peak") == 0
+
+
 def test_a_kind_that_was_never_measured_is_refused():
     with pytest.raises(KeyError, match="sing"):
         Rates.fit(measured(1)).cost("sing", {})

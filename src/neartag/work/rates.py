@@ -28,8 +28,8 @@ class Measured:
     kind: str
     amounts: Amounts
     seconds: float
-    peak: float = 0.0  # bytes, beyond mapped files
-    written: float = 0.0
+    peak: float | None = None  # bytes, beyond mapped files; None: nobody looked
+    written: float | None = None
 
 
 @dataclass
@@ -52,8 +52,9 @@ class Rates:
             amounts = np.array([[task.amounts.get(name, 0.0) for name in names] for task in tasks])  # (tasks, amounts)
             rates[kind] = {}
             for cost in COSTS:
-                costs = np.array([getattr(task, cost) for task in tasks], np.float64)
-                fitted = _fit(amounts, costs)
+                costs = np.array([getattr(task, cost) for task in tasks], np.float64)  # NaN: not measured
+                known = ~np.isnan(costs)
+                fitted = _fit(amounts[known], costs[known]) if known.any() else np.zeros(len(names))
                 rates[kind][cost] = {name: float(rate) for name, rate in zip(names, fitted, strict=True) if rate > 0}
             largest[kind] = {name: float(most) for name, most in zip(names, amounts.max(axis=0), strict=True)}
         return cls(rates, largest)
