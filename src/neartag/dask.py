@@ -83,9 +83,10 @@ def train(
 
     Examples
     --------
-    >>> from distributed import Client                                  # doctest: +SKIP
-    >>> client = Client("tcp://scheduler:8786")                         # doctest: +SKIP
-    >>> neartag.dask.train(client, "eurlex", "/shared/model")           # doctest: +SKIP
+    With a cluster whose scheduler is at tcp://host:8786::
+
+        client = distributed.Client("tcp://host:8786")
+        neartag.dask.train(client, "documents.csv", "/shared/model", n_learners=5)
     """
     classifier, shown = X1Classifier(**settings), choose_progress(progress)
     folder = WorkFolder(_work_folder(model, work_dir))
@@ -137,6 +138,12 @@ def predict(
     ------
     WorkError, ParameterError
         As in `train`.
+
+    Examples
+    --------
+    With the same cluster::
+
+        neartag.dask.predict(client, "/shared/model", "new.csv", "/shared/answers.jsonl", k=3)
     """
     stored, place = store.load(model), os.path.abspath(model)
     folder = WorkFolder(_work_folder(output, work_dir))
