@@ -23,7 +23,7 @@ from neartag.work.task import Task
 from neartag.work.times import read_times
 from neartag.x1.schedule import Machine
 from neartag.x1.settings import X1Settings
-from neartag.x1.sizing import Shape
+from neartag.x1.shape import Shape
 from neartag.x1.training import fit_model
 
 SAMPLED_ROWS = 1000  # that tell how many entries a search reads

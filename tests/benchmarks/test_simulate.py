@@ -12,8 +12,8 @@ def simulate(module, monkeypatch, tmp_path):
     pages, script = module("pages"), module("simulate")
     monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
     page = tmp_path / "scaling.md"
-    marks = "".join(f"<!-- scaling {name} begin -->\nold\n<!-- scaling {name} end -->\n" for name in ("check", "forecast"))
-    page.write_text(marks)
+    places = ("scaling check", "scaling forecast")
+    page.write_text("".join(f"<!-- {place} begin -->\nold\n<!-- {place} end -->\n" for place in places))
     monkeypatch.setattr(script, "PAGE", page)
     tiny = script.Shape(500, 300, 60, 10.0, 2.0)
     monkeypatch.setattr(script, "SHAPES", {"wikilshtc": tiny})

@@ -14,7 +14,8 @@ from neartag.work.simulation import Cluster, Need, simulate
 from neartag.work.times import read_times
 from neartag.x1.schedule import Machine
 from neartag.x1.settings import X1Settings
-from neartag.x1.sizing import _AMOUNTS, Job, Shape, kind
+from neartag.x1.shape import Shape
+from neartag.x1.sizing import _AMOUNTS, Job, kind
 from neartag.x1.training import fit_model
 
 SETTINGS = {"n_learners": 2, "n_clusters": 2, "embedding_dim": 8, "svp_neighbours": 20}

@@ -8,7 +8,6 @@ clusters are, and how frequent the labels. The amounts of a task are what its ti
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log2, sqrt
 from typing import Any
@@ -29,61 +28,14 @@ from neartag.x1.plan import Room, TrainingPlan
 from neartag.x1.resolve import DataFacts, held_out_count, resolve
 from neartag.x1.selection import first_choices
 from neartag.x1.settings import X1Settings
+from neartag.x1.shape import Shape
 from neartag.x1.training import is_refitted
 
 # The smallest cluster has so much less than the average, and the largest so much more; those between lie evenly.
 UNEVENNESS = 0.5
-# How fast labels become rare: the frequency of the r-th is about (r + shift) to the power of minus this.
-LABEL_EXPONENT, LABEL_SHIFT = 0.8, 10
-# The same of features, as is about right for the data of `data/synthetic.py`; and how many ranks are looked at.
-FEATURE_EXPONENT, FEATURE_SHIFT, RANKS = 0.95, 1.5, 400
 ENTRY_BYTES = 8  # of a number in sparse rows: the number and its column
 _READ_ALL_ROWS = ("index_rows", "take_other_rows", "make_search", "divide_points", "find_candidates")
 _READ_OWN_ROWS = ("fit_cluster", "find_neighbours", "find_hard_negatives")
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What is known of data that are not there.
-
-    `read` is the share of all points whose entries a search by features reads for one point: `search_work` tells it
-    of real rows. It counts only as long as there are few points: of many only some are searched.
-    """
-
-    points: int
-    features: int
-    labels: int
-    features_per_point: float
-    labels_per_point: float
-    read: float = 0.1
-
-    @property
-    def entries(self) -> float:
-        """Numbers stored in the rows."""
-        return self.points * self.features_per_point
-
-    @property
-    def pairs(self) -> float:
-        """Pairs of a point and a label of it."""
-        return self.points * self.labels_per_point
-
-    def label_counts(self) -> np.ndarray:
-        """Return how many points have each label (L,), about, the most frequent first."""
-        weights = (np.arange(self.labels) + LABEL_SHIFT) ** -LABEL_EXPONENT
-        return np.minimum(np.ceil(weights * (self.pairs / weights.sum())), self.points).astype(np.int64)
-
-    def used_features(self, points: float) -> float:
-        """Return how many features so many points have, all together, about: frequencies fall as in Zipf's law."""
-        ranks = np.geomspace(1, self.features + 1, RANKS)
-        widths = np.diff(ranks)  # of features between two ranks, which are taken as equally frequent
-        frequencies = (np.sqrt(ranks[1:] * ranks[:-1]) + FEATURE_SHIFT) ** -FEATURE_EXPONENT
-        frequencies *= self.features_per_point / (widths @ frequencies)
-        return float(widths @ -np.expm1(-points * frequencies))
-
-    def divide(self, by: float) -> Shape:
-        """Return the shape of so many times fewer points, features and labels."""
-        points, features, labels = (max(2, int(count // by)) for count in (self.points, self.features, self.labels))
-        return replace(self, points=points, features=features, labels=labels)
 
 
 class Job:
