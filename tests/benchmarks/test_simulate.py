@@ -9,8 +9,8 @@ import pytest
 
 @pytest.fixture
 def simulate(module, monkeypatch, tmp_path):
-    pages, script = module("pages"), module("simulate")
-    monkeypatch.setattr(pages, "RESULTS", tmp_path / "results")
+    script = module("simulate")
+    monkeypatch.setattr(script.pages, "RESULTS", tmp_path / "results")
     page = tmp_path / "scaling.md"
     places = ("scaling check", "scaling forecast")
     page.write_text("".join(f"<!-- {place} begin -->\nold\n<!-- {place} end -->\n" for place in places))
