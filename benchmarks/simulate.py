@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pages
@@ -33,6 +34,9 @@ SHAPES = {
     "amazon-3m": Shape(1_717_899, 337_067, 2_812_281, 50.0, 36.0, 27_000 / 1_717_899),
     "100m": Shape(100_000_000, 2_000_000, 10_000_000, 40.0, 3.0, 170_000 / 100_000_000),
 }
+# Only measured: the first with ten times as many labels, to tell what grows with them from what grows with points.
+MANY_LABELS = "many-labels"
+SHAPES[MANY_LABELS] = replace(SHAPES["wikilshtc"], labels=3_250_560)
 WORKERS = {"wikilshtc": (1, 8, 64), "amazon-3m": (1, 8, 64), "100m": (64, 256, 1024)}
 # Of the clusters in the tables: a worker fails once in so many hours, and storage moves so many bytes a second.
 HOURS_BETWEEN_FAILURES, STORAGE, RESTART = 24.0, 1e9, 120.0
@@ -130,8 +134,9 @@ def forecast_table(kept: dict) -> str:
     rates, overhead = Rates.from_json(kept["rates"]), kept["task overhead"]
     headings = "data | tasks | work folder | workers | training | busy | with failures | largest task | beyond measured"
     lines = [f"| {headings} |", "|---" * 9 + "|"]
-    for name, shape in SHAPES.items():
-        for workers in WORKERS[name]:
+    for name, several in WORKERS.items():
+        shape = SHAPES[name]
+        for workers in several:
             cluster = cluster_of(workers, overhead, failing=False)
             outcome, about = predict(rates, shape, cluster)
             failing, _ = predict(rates, shape, cluster_of(workers, overhead, failing=True))
