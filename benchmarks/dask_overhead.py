@@ -4,8 +4,8 @@
 
 DATA is yso-finna-en-100k unless another set is named. All run the same plan of tasks, refined, with kernels warm and
 the cluster running: two processes of joblib, Dask with two workers of one thread, Dask with one. A round has all three;
-the figures are medians of the wall time of `fit`. The scheduler is a process of its own, whose resident memory is looked
-at before and after. Last, a training by two workers is killed at 90% of its time, and the time is taken that the same
+the figures are medians of the wall time of `fit`. The scheduler is a process of its own; its resident memory is taken
+before and after. Last, a training by two workers is killed at 90% of its time, and the time is taken that the same
 call needs then. Nothing else may run on the machine. --write keeps the figures in results/dask_overhead.json.
 """
 

@@ -170,7 +170,7 @@ def test_a_worker_that_takes_too_much_memory_is_told_of(tmp_path):
     folder = WorkFolder(tmp_path / "work")
     folder.open({})
     graph = Graph()
-    graph.add([toy("a"), Task("b", "toy", "work_helpers:eat_memory", ("a",), {"megabytes": 900, "seconds": 30})])
+    graph.add([toy("a"), Task("b", "toy", "work_helpers:eat_memory", ("a",), {"megabytes": 900, "seconds": 8})])
     with (
         dask.config.set(settings),
         distributed.LocalCluster(

@@ -8,10 +8,19 @@ import numpy as np
 import pytest
 
 from neartag.core.errors import ParameterError, WorkError
+from neartag.linalg.hybrid_rows import HybridRows
+from neartag.linalg.rows import as_rows, normalise
 from neartag.work.executors.in_process import InProcess
 from neartag.work.folder import WorkFolder
 from neartag.work.parts import run_task
+from neartag.x1 import schedule
 from neartag.x1.classifier import X1Classifier
+from neartag.x1.plan import Room, cluster_sizes
+from neartag.x1.resolve import DataFacts, resolve
+from neartag.x1.schedule import cluster_bytes
+from neartag.x1.settings import X1Settings
+from neartag.x1.training import make_plan
+from refine_helpers import state_bytes
 from work_helpers import KINDS, fit, small_data
 
 
@@ -113,6 +122,29 @@ def test_the_machine_may_be_another_one(tmp_path):
     assert fit("plain", InProcess(2, None, WorkFolder(tmp_path / "work")), n_jobs=2) == fit("plain")
 
 
+@pytest.mark.parametrize("kind", ["dense", "hybrid"])
+def test_dense_and_hybrid_rows_go_through_files_unchanged(tmp_path, kind):
+    data = small_data()
+    vectors = np.random.default_rng(0).standard_normal((400, 6)).astype(np.float32)
+    X = HybridRows(data.X, vectors) if kind == "hybrid" else np.hstack([vectors, data.X[:, :20].toarray()])
+    options = {**KINDS["refined"], "n_jobs": 1}
+    executor = InProcess(1, None, WorkFolder(tmp_path / "work"))
+    one, other = (X1Classifier(**options).fit(X, data.Y, executor=each).model_ for each in (None, executor))
+    assert state_bytes(one) == state_bytes(other)
+
+
+def test_clusters_in_files_take_no_memory_from_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
+    data, options = small_data(), {**KINDS["plain"], "n_jobs": 1}
+    free = X1Classifier(**options).fit(data.X, data.Y).model_
+    sizes = [len(cluster.members) for learner in free.learners for cluster in learner.clusters]
+    need = max(cluster_bytes(size, int(data.X.nnz / 400 * size), 200, free.settings.svp) for size in sizes)
+    with pytest.raises(ParameterError, match="max_memory leaves"):
+        X1Classifier(**options, max_memory=need).fit(data.X, data.Y)
+    executor = InProcess(1, need, WorkFolder(tmp_path / "work"))
+    assert X1Classifier(**options, max_memory=need).fit(data.X, data.Y, executor=executor).model_.n_points == 400
+
+
 def test_a_random_seed_is_drawn_once(tmp_path):
     with pytest.raises(StoppedError):
         fit("plain", StopsAfter(WorkFolder(tmp_path / "work"), 3), random_state=None)
@@ -158,6 +190,16 @@ def test_votes_that_are_better_have_work_of_their_own(tmp_path, monkeypatch):
     assert (folder.place / "votes-alone" / "plan.json").exists()
 
 
+def assert_planned_beforehand(kind, folder, everything):
+    data, held_out = small_data(), np.array(folder.get("held-out")["points"])
+    rows = normalise(as_rows(data.X))
+    settings = resolve(X1Settings.from_parameters(KINDS[kind]), DataFacts.of(rows, data.Y.shape[1]))
+    plan = make_plan(rows, data.Y, settings, len(held_out), False, may_do_without=False)
+    partitions = [folder.get(f"partition/{number:03d}") for number in range(2)]
+    sizes, full = ([cluster_sizes(each, gone) for each in partitions] for gone in (held_out, held_out[:0]))
+    assert {task.name for task in plan.all_tasks(sizes, full, Room())} == set(everything)
+
+
 def test_every_task_reads_only_what_it_names(whole, tmp_path):
     kind, _, everything = whole
     folder = WorkFolder(tmp_path / "work")
@@ -171,6 +213,7 @@ def test_every_task_reads_only_what_it_names(whole, tmp_path):
     fit(kind, Watched(folder))
     (graph,) = seen
     assert {task.name for task in graph.order()} == set(everything)
+    assert_planned_beforehand(kind, folder, everything)
     for task in graph.order():  # each part again, from its inputs alone
         before = folder.path(task.name).read_bytes()
         folder.path(task.name).unlink()

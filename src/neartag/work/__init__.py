@@ -22,9 +22,10 @@ What is to be done is planned where the method is: `x1/plan.py`, `rerank/plan.py
 many clusters there are is known only when the points are divided, so a plan may grow while it runs: `then`, which an
 executor calls when a task has ended, returns the tasks that can be planned from then on.
 
+Rows, labels and which points are held out are parts too (`data.py`), written by whoever starts the training.
+
 The stages of training, in about their order; a dashboard and the progress line show these names:
 
-    shard            the data as files, mapped by every task             one
     vector-index     an index of the vectors beside the words            one, hybrid rows only
     vector-weight    how much they weigh                                 one, hybrid rows only
     index            the inverted index of all rows                      one

@@ -30,6 +30,7 @@ class Room:
     jobs: int = 1
     bytes: int | None = None
     limit: int | None = None
+    keeps_clusters: bool = True  # whether trained clusters stay in memory; otherwise they are in files
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,14 @@ class TrainingPlan:
         yield from self.divide()
         if self.reranker is not None:
             yield from self.reranker.prepare()
+
+    def all_tasks(self, sizes: list[np.ndarray], full_sizes: list[np.ndarray], room: Room) -> list[Task]:
+        """Return every task, for those who want to know beforehand; where votes may suffice, as if they did not.
+
+        `sizes` are those of each learner's clusters without the points held out, `full_sizes` with them.
+        """
+        tasks = [*self.start(), *self.fit_votes(sizes, room), *self.finish(0, sizes, full_sizes, room)]
+        return [*tasks, *self.make_final(0, full_sizes, room)] if self.may_do_without else tasks
 
     def fit_votes(self, sizes: list[np.ndarray], room: Room) -> Iterator[Task]:
         """Yield the tasks of the learners and of their vote, given the sizes of each learner's clusters.
@@ -161,7 +170,8 @@ class TrainingPlan:
         """Yield a task for each cluster of each learner from the `first` on, and one to put each learner together."""
         shapes = self._shapes(sizes, settings)
         flat, needs = [shape[0] for shape in shapes], [cluster_bytes(*shape) for shape in shapes]
-        left = None if room.bytes is None else room.bytes - sum(kept_bytes(*shape) for shape in shapes)
+        kept = sum(kept_bytes(*shape) for shape in shapes) if room.keeps_clusters else 0
+        left = None if room.bytes is None else room.bytes - kept
         waves = plan(flat, needs, room.jobs, left, room.limit)
         alone = {place for wave in waves if wave.threads > 1 and wave.at_once == 1 for place in wave.tasks}
         places = iter(range(len(flat)))

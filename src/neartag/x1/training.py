@@ -181,7 +181,8 @@ class _Training:
         self.full_sizes = [cluster_sizes(each, NO_POINTS) for each in partitions]
         tasks = self._wanted(self.plan.fit_votes(self.sizes, self._room()))
         if isinstance(self.executor, InProcess) and self.executor.room is not None:
-            self.executor.room = (self.machine.room() or 0) - self.plan.bytes_kept(self.sizes)
+            kept = self.plan.bytes_kept(self.sizes) if self._room().keeps_clusters else 0
+            self.executor.room = (self.machine.room() or 0) - kept
         return tasks if len(self.plan.attempts()) > 1 else [*tasks, *self._plan_rest()]
 
     def _plan_rest(self) -> list[Task]:
@@ -201,7 +202,8 @@ class _Training:
         return planned
 
     def _room(self) -> Room:
-        return Room(self.machine.jobs, self.machine.room(), self.machine.memory)
+        in_memory = not isinstance(self.executor.parts, WorkFolder)
+        return Room(self.machine.jobs, self.machine.room(), self.machine.memory, in_memory)
 
     def model(self, rows: Rows, Y: csr_matrix) -> tuple[X1Model, HeldOut | None]:
         """Return the model that was made, and what the held-out points were answered, where that was wanted."""
