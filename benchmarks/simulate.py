@@ -16,6 +16,7 @@ import json
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pages
 
@@ -210,7 +211,8 @@ def main(given: list[str] | None = None) -> None:
     if arguments.command == "fit":
         runs = read_runs(arguments.files)
         rates = Rates.fit([task for run in runs for task in measured_tasks(run, arguments.clock)])
-        overhead = max(run["task overhead"] for run in runs)
+        on_dask = [run for run in runs if run["engine"] == "dask"] or runs
+        overhead = median(run["task overhead"] for run in on_dask)
         runs_of = [{"points": run["shape"]["points"], "tasks": len(run["tasks"])} for run in runs]
         kept |= {"clock": arguments.clock, "runs": runs_of, "task overhead": overhead, "rates": rates.to_json()}
         pages.keep("scaling", kept)
