@@ -134,9 +134,35 @@ def test_what_a_folder_says_is_read(tmp_path):
     del files["1_Pooling/config.json"]
     with pytest.raises(ModelError, match=r"has no 1_Pooling/config\.json"):
         pooling.read_settings(files.get, "here")
-    files["modules.json"] = [{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}]
-    with pytest.raises(ModelError, match="a step 'Dense', which neartag cannot do"):
+    files["modules.json"] = [{"type": "sentence_transformers.models.CNN", "path": "2_CNN"}]
+    with pytest.raises(ModelError, match="a step 'CNN', which neartag cannot do"):
         pooling.read_settings(files.get, "here")
+
+
+def test_a_dense_layer_must_be_inside_the_model(copy):
+    """Its weights lie in a file of their own, which neartag does not read: the model's own vector is taken."""
+    onnx = pytest.importorskip("onnx")
+    modules = json.loads((copy / "modules.json").read_text())
+    modules.insert(2, {"type": "sentence_transformers.models.Dense", "path": "2_Dense"})
+    (copy / "modules.json").write_text(json.dumps(modules))
+    (copy / "2_Dense").mkdir()
+    (copy / "2_Dense" / "config.json").write_text(json.dumps({"in_features": 16, "out_features": 3}))
+    with pytest.raises(ModelError, match="asks for a dense layer, and the model has no output sentence_embedding"):
+        open_model(copy)
+    model, layer = onnx.load(copy / "model.onnx"), np.random.default_rng(0).normal(size=(16, 3)).astype(np.float32)
+    nodes = [  # the mean of all tokens, and the layer
+        onnx.helper.make_node("ReduceMean", ["last_hidden_state"], ["mean"], axes=[1], keepdims=0),
+        onnx.helper.make_node("MatMul", ["mean", "layer"], ["sentence_embedding"]),
+    ]
+    model.graph.node.extend(nodes)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(layer, "layer"))
+    wide = onnx.helper.make_tensor_value_info("sentence_embedding", onnx.TensorProto.FLOAT, ["n", 3])
+    model.graph.output.append(wide)
+    onnx.save(model, copy / "model.onnx")
+    opened = open_model(copy)
+    assert (opened.identity.dim, "the model's own vector" in opened.identity.pooling) == (3, True)
+    wanted = numpy_vectors(copy, ["uusi auto"], lambda hidden: hidden.mean(0)) @ layer
+    np.testing.assert_allclose(opened.encode(["uusi auto"]), wanted / np.linalg.norm(wanted), atol=1e-4)
 
 
 def test_a_vector_does_not_depend_on_other_texts(bert):
