@@ -273,7 +273,14 @@ def test_truncated_weights(copy, tmp_path, share):
         assert "\n" not in str(told.value)
 
 
-def test_a_tokenizer_that_does_not_fit(copy, tmp_path):
+def test_weights_that_are_not_finite(tmp_path):
+    table = meaning_vectors(8)
+    table[5, 0] = np.nan
+    with pytest.raises(ModelError, match="its weights hold numbers that are not finite"):
+        open_model(make_static(tmp_path / "static", embeddings=table))
+
+
+def test_a_tokenizer_that_does_not_fit(copy, tmp_path, capfd):
     static = make_static(tmp_path / "static")
     for folder in (copy, static):
         write_tokenizer(folder, words=[*WORDS, *(f"more{number}" for number in range(50))])
@@ -286,6 +293,7 @@ def test_a_tokenizer_that_does_not_fit(copy, tmp_path):
         (folder / "tokenizer.json").unlink()
         with pytest.raises(ModelError, match=r"has no .*tokenizer\.json that can be read"):
             open_model(folder)
+    assert capfd.readouterr().err == "", "the error is all that is told"
 
 
 def test_weights_without_a_table(tmp_path):

@@ -16,7 +16,7 @@ from neartag.encoders.sentence_models.tokens import largest_token, open_tokenize
 BATCH_TEXTS = 32  # of about the same length
 INPUTS = {"input_ids", "attention_mask", "token_type_ids"}  # that can be given to a model
 OWN_VECTOR = "sentence_embedding"  # the output of a model that pools, and does what comes after, by itself
-_QUIET = 3  # onnxruntime's level of errors: what is wrong is raised, and told by us
+_QUIET = 4  # onnxruntime's level of what ends the process: other errors are raised, and told by us in one line
 
 
 class OnnxModel:
