@@ -2,9 +2,9 @@
 
     python benchmarks/hybrid.py cooking ENCODER FOLDER [--own-words] [--methods words vectors both …] [--write]
 
-ENCODER is what `neartag train --encoder` takes; FOLDER keeps its vectors, and the answers. Words are made from the texts
-as neartag does by default; with --own-words they are the own features of the data set. Nothing else is set. Methods that
-were measured before are not trained again unless they are named: remove FOLDER's files to begin anew.
+ENCODER is what `neartag train --encoder` takes; FOLDER keeps its vectors, and the answers. Words are made from the
+texts as neartag does by default; with --own-words they are the own features of the data set. Nothing else is set. What
+was measured before is read from FOLDER: remove its files to measure again.
 
 Peers, where they are named and installed (.venv-peers): pecos and pecos-words (XR-Linear on both in one matrix, and on
 words alone), knn (cosine, k chosen on a held-out tenth of the training part), logistic (one regression for each label,
@@ -38,9 +38,7 @@ from neartag.x1.classifier import X1Classifier
 
 OWN = ("words", "vectors", "both")
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@5")
-Parts = tuple[
-    csr_matrix, csr_matrix, csr_matrix, csr_matrix
-]  # words and labels, of the train part and of the test part
+Parts = tuple[csr_matrix, csr_matrix, csr_matrix, csr_matrix]  # words and labels of the train part, of the test part
 
 
 def words_of(name: str, own_words: bool) -> Parts:
@@ -91,7 +89,8 @@ def describe(answers: dict[str, np.ndarray], costs: dict[str, dict], Y: csr_matr
 
 def table(results: dict) -> str:
     lines = [
-        "| data | learned from | P@1 / 3 / 5 | PSP@1 / 5 | both is better in P@1, P@5 by | training, CPU s | a point, ms |",
+        "| data | learned from | P@1 / 3 / 5 | PSP@1 / 5 | both is better in P@1; P@5 by | training, CPU s "
+        "| a point, ms |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, found in results.items():
