@@ -42,6 +42,7 @@ def make_rows(points: int, both: bool) -> tuple:
         shape=(points, LABELS),
     )
     Y.sum_duplicates()
+    Y.data[:] = 1  # a label may have been drawn twice
     if not both:
         return X, Y
     centres = chance.standard_normal((LABELS, DIM)).astype(np.float32)
