@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction clean
+.PHONY: docs demo test test-fast test-lowest browser-test pictures test-annif lint format bench peers reproduction clean
 
 demo: $(VENV)/.installed
 	@echo "the first run compiles the kernels that it needs: about half a minute, once"
@@ -106,6 +106,16 @@ $(VENV)/.lint: $(VENV)/.installed
 	-.venv-peers/bin/python -m pip install --quiet --constraint benchmarks/peers-requirements.txt libmultilabel==0.10.0
 	touch $@
 
+# The documentation site into build/site: open build/site/index.html. Links are checked, and the notebooks are run.
+docs: .venv-docs/.installed
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
+	@echo "the site: $(CURDIR)/build/site/index.html"
+
+.venv-docs/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --editable ".[serve,docs]"
+	touch $@
+
 # The example backend in a real Annif, in an environment of its own.
 test-annif: .venv-annif/.installed
 	.venv-annif/bin/python -m pytest -q examples/annif_backend
@@ -116,4 +126,4 @@ test-annif: .venv-annif/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-peers .venv-browser .venv-annif .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build
+	rm -rf $(VENV) .venv-lowest .venv-peers .venv-browser .venv-annif .venv-docs .pytest_cache .ruff_cache .mypy_cache .import_linter_cache dist build

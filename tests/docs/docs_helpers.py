@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "site"))
+
+import pages as pages  # noqa: E402
+
 README = ROOT / "README.md"
-DOCS = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY")), *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [*DOCS, ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *sorted(ROOT.glob("examples/*/README.md"))]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
