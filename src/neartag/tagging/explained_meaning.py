@@ -55,7 +55,8 @@ class TextMeaning:
         kept = getattr(self._stored.model, "vectors", None)
         if kept is not None:
             return np.asarray(kept.rows.decode(slice(point, point + 1))[0])
-        assert self._encoder is not None and self._stored.texts is not None
+        assert self._encoder is not None
+        assert self._stored.texts is not None
         return np.asarray(self._encoder.transform([self._stored.texts[point]])[0])
 
 
