@@ -87,6 +87,12 @@ def describe(answers: dict[str, np.ndarray], costs: dict[str, dict], Y: csr_matr
     return found
 
 
+def name_of(encoder: str) -> str:
+    """As people know an encoder: the folder's name, with that of the file where there are several."""
+    path = Path(encoder)
+    return f"{path.parent.name}/{path.stem}" if path.suffix == ".onnx" else path.name
+
+
 def table(results: dict) -> str:
     lines = [
         "| data | learned from | P@1 / 3 / 5 | PSP@1 / 5 | both is better in P@1; P@5 by | training, CPU s "
@@ -96,7 +102,7 @@ def table(results: dict) -> str:
     for name, found in results.items():
         if name == "machine":
             continue
-        for method, row in found.items():
+        for method, row in found["methods"].items():
             precision = " / ".join(f"{row[metric]:.2f}" for metric in METRICS[:3])
             rare = " / ".join(f"{row[metric]:.2f}" for metric in METRICS[3:])
             gains = row.get("both_is_better_by")
@@ -104,7 +110,8 @@ def table(results: dict) -> str:
             if gains is not None:
                 better = "; ".join("{:+.1f} to {:+.1f}".format(*gains[metric]) for metric in ("P@1", "P@5"))
             cost = f"{row['train_cpu_s']:.0f} | {row['predict_cpu_ms']:.2f}"
-            lines.append(f"| {name} | {method} | {precision} | {rare} | {better} | {cost} |")
+            title = f"{name}, {found['encoder']}"
+            lines.append(f"| {title} | {method} | {precision} | {rare} | {better} | {cost} |")
     return "\n".join([*lines, "", f"Measured on: {results['machine']}."])
 
 
@@ -130,7 +137,7 @@ def main() -> None:
             with np.load(file) as kept:
                 answers[method], costs[method] = kept["labels"], json.loads(str(kept["cost"]))
             print(method, costs[method], flush=True)
-    found = describe(answers, costs, words[1], words[3])
+    found = {"encoder": name_of(given.encoder), "methods": describe(answers, costs, words[1], words[3])}
     results = {**pages.kept("hybrid"), title: found, "machine": machine()}
     print(table({title: found, "machine": machine()}))
     if given.write:
