@@ -20,7 +20,9 @@ def test_answers_are_told_with_intervals(module):
     assert found["words"]["both_is_better_by"]["P@1"] == [100, 100]
     page = hybrid.table({"toy": {"encoder": "mine", "methods": found}, "machine": "this one"})
     assert hybrid.name_of("a/mine/model-int8.onnx") == "mine/model-int8"
-    assert "| toy, mine | words | 0.00 / 0.00 / 0.00 | 0.00 / 0.00 | +100.0 to +100.0; +20.0 to +20.0 | 1 | 0.50 |" in page
+    assert (
+        "| toy, mine | words | 0.00 / 0.00 / 0.00 | 0.00 / 0.00 | +100.0 to +100.0; +20.0 to +20.0 | 1 | 0.50 |" in page
+    )
 
 
 def test_peers_on_vectors_find_the_labels_that_vectors_tell(module):
