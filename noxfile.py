@@ -22,7 +22,7 @@ nox.options.reuse_existing_virtualenvs = True
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """The tests on one Python, with the newest versions of everything."""
-    session.install("--upgrade", "--editable", ".[serve,test,fuzz]")
+    session.install("--upgrade", "--editable", ".[serve,test,fuzz,mcp]")
     if not session.posargs:
         session.run("python", "scripts/compile_kernels.py", env=KEEP_BYTE_CODE)
     session.run("python", "-m", "pytest", "-q", *(session.posargs or IN_PARALLEL), env=KEEP_BYTE_CODE)
