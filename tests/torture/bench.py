@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import random
@@ -25,6 +26,7 @@ MAX_WALL_SECONDS = 120.0  # of a case that uses no processor: it waits for somet
 LOOK_SECONDS = 0.1  # between two looks at a worker
 PROGRESS = struct.Struct("<qdq")  # number of the case under way, CPU seconds when it began, cases done
 NOTHING = -1
+PR_SET_PDEATHSIG = 1  # of prctl
 
 
 @dataclass
@@ -74,9 +76,14 @@ def _run_worker(kind: Kind, report: Report, first: int, cases: int | None, secon
     if not worker:
         os.close(reading)
         os.setpgid(0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # whatever ends the bench ends this too
         os._exit(_work(kind, report.seed, first, cases, seconds, progress, writing, kept))
     os.close(writing)
-    problem = _watch(worker, progress, kind)
+    try:
+        problem = _watch(worker, progress, kind)
+    except BaseException:  # Ctrl+C reaches this process only
+        os.killpg(worker, signal.SIGKILL)
+        raise
     _, status = os.waitpid(worker, 0)
     number, _, done = PROGRESS.unpack(progress[:])
     with os.fdopen(reading, "rb") as pipe:

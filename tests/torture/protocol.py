@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, ClassVar
 
+from torture.bench import PR_SET_PDEATHSIG
 from torture.cases import BrokenPromiseError
 from torture.models import make_smallest
 from torture.mutations import mutate
@@ -140,7 +141,7 @@ class Protocol:
         self.port = listening.getsockname()[1]
         self.server = os.fork()
         if not self.server:
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             os.environ["NEARTAG_TOKEN"] = TOKEN
             try:

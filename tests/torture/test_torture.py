@@ -68,7 +68,7 @@ def test_files_that_failed_once_are_read_or_refused(case, tmp_path):
     (file,) = (KEPT / "readers" / case).iterdir()
     path = tmp_path / file.name
     shutil.copy(file, path)
-    for seed in range(5):
+    for seed in range(12):
         read(path, random.Random(seed))
 
 
