@@ -51,25 +51,41 @@ class Dask:
 
     def run(self, graph: Graph, progress: Progress, title: str, then: Then = plan_no_more) -> None:
         """Run all tasks of the graph that have no part yet, and those that are added meanwhile."""
+        with progress:
+            course, blamed = Course(graph, self.parts, progress, title, then), set()
+            while True:
+                futures: dict[str, Any] = {}
+                try:
+                    return self._run_all(course, futures)
+                except _KilledError as error:
+                    # Dask blames every task that a worker had when it died, also those that only waited there. So all
+                    # is sent once more, and only who is blamed again is at fault.
+                    if error.task.name in blamed:
+                        raise self._too_much(error.task) from error
+                    blamed.add(error.task.name)
+                    self.client.cancel(list(futures.values()), force=True)
+                    for name in futures:
+                        course.give_back(graph.tasks[name])
+                    self._run = uuid.uuid4().hex[:8]
+
+    def _run_all(self, course: Course, futures: dict[str, Any]) -> None:
         from distributed import as_completed
 
-        with progress:
-            course = Course(graph, self.parts, progress, title, then)
-            workers = _workers(self.client)
-            counts_memory = bool(workers) and all(MEMORY in worker.get("resources", {}) for worker in workers)
-            limit = max((_limit(worker) for worker in workers), default=0)
-            futures: dict[str, Any] = {}
-            finished = as_completed(self._submit(course, futures, counts_memory, limit))
-            for future in finished:
-                task = graph.tasks[future.key[1]]
-                self._check(future, task)
-                del futures[task.name]
-                course.end(task)
-                finished.update(self._submit(course, futures, counts_memory, limit))
+        finished = as_completed(self._submit(course, futures))
+        for future in finished:
+            task = course.graph.tasks[future.key[1]]
+            self._check(future, task)
+            del futures[task.name]
+            course.end(task)
+            finished.update(self._submit(course, futures))
 
-    def _submit(self, course: Course, futures: dict[str, Any], counts_memory: bool, limit: int) -> list[Any]:
+    def _submit(self, course: Course, futures: dict[str, Any]) -> list[Any]:
         """Send all tasks that wait; who waits for whom is the scheduler's business from now on."""
-        new = []
+        if not course.waiting:
+            return []
+        workers, new = _workers(self.client), []
+        counts_memory = bool(workers) and all(MEMORY in worker.get("resources", {}) for worker in workers)
+        limit = max((_limit(worker) for worker in workers), default=0)
         for task in _in_order(course):
             if limit and task.memory > limit:
                 raise ParameterError(
@@ -99,13 +115,24 @@ class Dask:
                 f"{self.parts.place}: start the cluster again, and train with the same data, options and work folder"
             )
         if isinstance(error, KilledWorker):
-            raise WorkError(
-                f"workers died again and again at {task.name}, which needs about {format_bytes(task.memory)} beside "
-                "the data: have they too little memory? Start workers with more of it, or set more clusters "
-                f"(--n-clusters). What was done so far is kept in {self.parts.place}"
-            ) from error
+            raise _KilledError(task) from error
         if error is not None:
             raise error
+
+    def _too_much(self, task: Task) -> WorkError:
+        needed = f", which needs about {format_bytes(task.memory)} beside the data" if task.memory else ""
+        return WorkError(
+            f"workers died again and again at {task.name}{needed}: have they too little memory? Start workers with "
+            f"more of it, or set more clusters (--n-clusters). What was done so far is kept in {self.parts.place}"
+        )
+
+
+class _KilledError(Exception):
+    """Too many workers died that had a task."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task.name)
+        self.task = task
 
 
 def run_on_worker(place: str, described: dict[str, Any], before: Iterable[None]) -> None:
