@@ -20,6 +20,7 @@ from neartag.storage import signing
 from neartag.storage.content import encode_json
 from neartag.storage.manifest import MANIFEST, compute_digest, read_manifest
 from neartag.storage.signing import PublicKey, Trust, write_new_key
+from neartag.tagging.changes import Addition, Origin, Removal
 
 pytest.importorskip("cryptography")
 TEXTS = ["bake bread in the oven", "ride a bicycle", "bread with butter", "the wheel of a bicycle"]
@@ -112,6 +113,21 @@ def test_additions_need_no_key_and_other_changes_do(folder):
     store.sign(model, folder / "key")
     assert reader.refresh()
     assert "sky" not in reader.tagger
+
+
+def test_what_is_added_and_replaced_in_one_write_leaves_the_signature(folder):
+    model = folder / "model"
+    live = LiveTagger(model, trust=Trust(public_key=PublicKey.read(folder / "key.pub")))
+    changes = [
+        Addition(Origin("anna"), [SKY]),
+        Addition(Origin("anna"), [SKY], replace=True),
+        Removal(Origin("anna"), ["sky"]),
+    ]
+    added, replaced, removed = live.commit([*changes])
+    assert added.ids == ["sky"]
+    assert isinstance(replaced, ParameterError)
+    assert isinstance(removed, ParameterError)
+    assert store.load(model, require_signature=folder / "key.pub").point_names == [*"abcd", "sky"]
 
 
 def test_additions_follow_the_model_that_they_were_made_to(folder):

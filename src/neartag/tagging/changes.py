@@ -78,8 +78,9 @@ AnyChange = Addition | Removal | LabelEdit
 class Draft:
     """A tagger as it will be once all changes are made, and what became of each change."""
 
-    def __init__(self, tagger: TextTagger) -> None:
+    def __init__(self, tagger: TextTagger, no_rewrite: NeartagError | None = None) -> None:
         self.tagger = tagger.copy()
+        self._no_rewrite = no_rewrite  # why nothing but new documents can be written, if that is so
         self.outcomes: dict[int, Any] = {}  # what each change gave: Added, a number, None or an error
         self.logged: dict[int, Change] = {}  # of those that are made
         self.segments: list[Segment] = []
@@ -93,11 +94,15 @@ class Draft:
         """Take a change in, as far as that can be said before it is applied."""
         try:
             if isinstance(change, LabelEdit):
+                if self._no_rewrite is not None:
+                    raise self._no_rewrite
                 self._edit(number, change)
                 return
             ids = change.ids if isinstance(change, Removal) else [each.id for each in change.documents if each.id]
             if not self._new.isdisjoint(ids):  # it is about what was added just before
                 self.apply()
+            if self._no_rewrite is not None and (isinstance(change, Removal) or _find_known(self.tagger, change, ())):
+                raise self._no_rewrite
             change.refuse_unfit(self.tagger, self._gone)
         except NeartagError as error:
             self.outcomes[number] = error

@@ -149,18 +149,17 @@ class LiveTagger:
         returns. With `locked` the caller holds the folder's lock.
         """
         with self._change(locked):
-            draft = Draft(self.tagger)
+            draft = Draft(self.tagger, self._find_no_rewrite())
             first: dict[Origin, int] = {}  # the first of those that are the same change, sent again
             owners: dict[tuple[str, str], Origin] = {}  # of an id, by who gave it
             for number, change in enumerate(changes):
                 origin = change.origin
                 if first.setdefault(origin, number) == number:
                     earlier = self._find_made(origin, owners.setdefault((origin.who, origin.request), origin))
-                    refusal = self.find_unsigned(change) if earlier is None else earlier
-                    if refusal is None:
+                    if earlier is None:
                         draft.take(number, change)
                     else:
-                        draft.outcomes[number] = refusal
+                        draft.outcomes[number] = earlier
             draft.apply()
             if draft.logged:
                 try:
@@ -184,6 +183,12 @@ class LiveTagger:
             known = change.replace and any(each.id is not None and each.id in self.tagger for each in change.documents)
             if not known:
                 return None
+        return self._find_no_rewrite()
+
+    def _find_no_rewrite(self) -> ParameterError | None:
+        """Return why what training made cannot be written anew, None where it can."""
+        if self._trust.public_key is None:
+            return None
         return ParameterError(
             f"{self.folder} must be signed, and this change would write anew what was signed: make it where no "
             "signature is required, with neartag forget, add --replace or labels, and sign the model again"
