@@ -133,7 +133,7 @@ class Killed(BaseException):
 def test_a_writer_that_is_killed(folder, monkeypatch):
     """Wherever it is killed, the log tells afterwards what the folder holds."""
     steps = []
-    for name in ("_replace", "_sync", "sync_folder", "remove_stale_files"):
+    for name in ("replace_file", "_sync", "sync_folder", "remove_stale_files"):
         plain = getattr(folder_module, name)
 
         def count(*given, plain=plain, **more):
