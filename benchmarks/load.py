@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from itertools import count
@@ -138,13 +139,15 @@ def train(folder: Path) -> None:
     TextTagger(classifier=X1Classifier(**SETTINGS)).fit(texts, packages.tags, packages.names).save(folder)
 
 
-def start(folder: Path, workers: int) -> tuple[subprocess.Popen, int]:
+def start(folder: Path, workers: int, *options: str, **variables: str) -> tuple[subprocess.Popen, int]:
     """Return a server that answers, and its port."""
     command = [sys.executable, "-m", "neartag.cli", "serve", str(folder), "--port", "0", "--workers", str(workers)]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, **variables}
+    server = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True, env=environment)
     for line in server.stderr:
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
         if found:
+            threading.Thread(target=sys.stderr.writelines, args=(server.stderr,), daemon=True).start()
             return server, int(found[1])
     raise SystemExit(f"the server did not start: status {server.wait()}")
 
@@ -165,6 +168,15 @@ async def worker_ids(port: int, workers: int) -> list[int]:
         except (OSError, ValueError, asyncio.TimeoutError):
             await asyncio.sleep(0.1)
     return sorted(found)
+
+
+def end(server: subprocess.Popen) -> None:
+    """End a server."""
+    server.send_signal(signal.SIGTERM)
+    try:
+        server.wait(END)
+    except subprocess.TimeoutExpired:
+        server.kill()
 
 
 def memory(process: int) -> dict[str, float]:
@@ -222,11 +234,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict:
         result = asyncio.run(measured)
         after = [memory(process) for process in workers]
     finally:
-        server.send_signal(signal.SIGTERM)
-        try:
-            server.wait(END)
-        except subprocess.TimeoutExpired:
-            server.kill()
+        end(server)
     from neartag import store
 
     points = store.load(folder, verify=False).model.n_points

@@ -1,6 +1,6 @@
 """Writes figures that Annif itself computes for random answers, which tests compare with neartag's.
 
-`.venv-annif/bin/python scripts/annif_figures.py tests/evaluation/annif.json` (make test-annif makes the environment).
+`nox -s annif -- scripts/annif_figures.py tests/evaluation/annif.json`.
 """
 
 from __future__ import annotations

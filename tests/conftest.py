@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,14 @@ gc.disable()  # until all tests are collected: so far everything is there to sta
 
 
 SLOW = Path(__file__).parent / "slow.txt"  # functions, classes and files; scripts/mark_slow.py writes it
+# Files and functions that Windows cannot run: they send signals, fork, or measure with the module `resource`.
+NOT_ON_WINDOWS = (
+    "tests/benchmarks/",
+    "tests/core/test_interrupts.py",
+    "tests/core/test_threads.py::test_a_forked_process_has_threads_of_its_own",
+    "tests/methods/test_trial_log.py::test_a_killed_command_goes_on",
+    "tests/serve/test_serve_workers.py",
+)
 UNUSED = pytest.StashKey[list[str]]()
 
 
@@ -34,6 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if names & lines:
             item.add_marker("slow")
             used |= names & lines
+        if sys.platform == "win32" and item.nodeid.startswith(NOT_ON_WINDOWS):
+            item.add_marker(pytest.mark.skip(reason="Windows has no such signals and no fork"))
     config.stash[UNUSED] = _lines_without_a_test(config, lines - used, {item.nodeid.split("::")[0] for item in items})
     first = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in first)

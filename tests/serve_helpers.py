@@ -20,6 +20,7 @@ import httpx
 from neartag.data import debian
 from neartag.serve.app import create_app
 from neartag.serve.settings import Settings
+from neartag.tagging.changes import Addition, Origin
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 
@@ -84,9 +85,16 @@ class Client:
         return self.run(all_of_them())
 
     def close(self):
+        self.app.state.changes.close()
         self.app.state.endpoints.close()
         self.app.state.files.close()
         self.loop.close()
+
+
+def add(client, *documents):
+    """Add documents to the model that a client asks."""
+    with client.model.locked(START):
+        client.model.commit([Addition(Origin("tests"), documents)])
 
 
 def error_of(answer, status):

@@ -1,6 +1,7 @@
 """neartag as a backend of Annif, the subject indexing tool: `backend=neartag` in projects.cfg.
 
-    python annif_neartag.py train PROJECT CORPUS      # any of Annif's own commands, this backend among its backends
+    annif-neartag train PROJECT CORPUS                            # any of Annif's own commands, with this backend
+    ANNIF_CONFIG=annif_neartag.Config annif train PROJECT CORPUS  # the same by Annif's own program
 
 A project of this backend can `learn`: documents are added in milliseconds, and subjects that nobody had used before are
 suggested right after. Texts go through the project's analyzer first, so that its stemming and its language count.
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 
 import annif.backend
 from annif.backend.backend import AnnifLearningBackend
+from annif.default_config import ProductionConfig
 from annif.exception import NotInitializedException, NotSupportedException
 from annif.suggestion import SubjectSuggestion, SuggestionBatch
 from annif.util import boolean
@@ -109,8 +111,18 @@ def register() -> None:
     annif.backend._backend_fns[NeartagBackend.name] = lambda: NeartagBackend
 
 
-if __name__ == "__main__":
+class Config(ProductionConfig):
+    """Annif's own configuration. Where ANNIF_CONFIG names it, Annif imports this module, and so knows the backend."""
+
+
+def main() -> None:
+    """Run Annif's command line with this backend."""
     from annif.cli import cli
 
-    register()
     cli()
+
+
+register()  # Annif has no list of others' backends that a package could add to
+
+if __name__ == "__main__":
+    main()

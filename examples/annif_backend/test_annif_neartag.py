@@ -26,6 +26,7 @@ vocab=tiny
 limit=5
 allow_learn=true
 embedding_dim=10
+feature_share=0.5
 """
 
 

@@ -17,8 +17,11 @@ SHOWN = {
     "SECURITY.md": "project/security.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changes.md",
+    "RELEASING.md": "project/releasing.md",
     "benchmarks/README.md": "project/benchmarks.md",
     "examples/annif_backend/README.md": "project/annif.md",
+    "examples/label_studio/README.md": "project/label-studio.md",
+    "examples/paperless/README.md": "project/paperless.md",
 }
 
 

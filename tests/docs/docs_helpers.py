@@ -12,7 +12,8 @@ sys.path.insert(0, str(ROOT / "scripts" / "site"))
 import pages as pages  # noqa: E402
 
 README = ROOT / "README.md"
-DOCS = [README, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY")), *sorted((ROOT / "docs").rglob("*.md"))]
+TOP = [ROOT / f"{name}.md" for name in ("CONTRIBUTING", "RELEASING", "SECURITY")]
+DOCS = [README, *TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [*DOCS, ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *sorted(ROOT.glob("examples/*/README.md"))]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -13,7 +13,10 @@ from docs_helpers import DOCS, PAGES, README, ROOT, anchors, links, pages, read
 SOURCE = ROOT / "src" / "neartag"
 PICTURES = sorted(path for path in (ROOT / "docs").rglob("*") if path.suffix in (".png", ".svg"))
 MADE_BY_THE_SITE = {ROOT / "docs" / uri for uri in (*pages.MADE, *pages.SHOWN.values())}
-MACHINE = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|usr|opt|var)/|\b[A-Z]:\\|file://")
+# Not those where the image and the unit of systemd have neartag.
+MACHINE = re.compile(
+    r"(?<![\w.])/(?!(?:opt|var/lib|var/cache)/neartag\b)(home|root|tmp|work|Users|usr|opt|var)/|\b[A-Z]:\\|file://"
+)
 MODULE = re.compile(r"\bneartag(?:\.[A-Za-z_]\w*)+")
 FILE = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)+[\w-]+\.(?:py|sh|toml))\b")
 
@@ -62,7 +65,7 @@ def test_links_are_found():
 @pytest.mark.parametrize("path", DOCS, ids=name)
 def test_modules_exist(path):
     named = {dotted.rstrip(".") for dotted in MODULE.findall(read(path))}
-    files = {"json", "jsonl", "toml"}  # neartag.toml and the like are files
+    files = {"json", "jsonl", "toml", "service"}  # neartag.toml and the like are files
     assert [dotted for dotted in sorted(named) if dotted.split(".")[-1] not in files and not exists(dotted)] == []
 
 

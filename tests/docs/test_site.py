@@ -22,7 +22,7 @@ def nav_pages():
 
 
 def test_every_page_stands_in_the_navigation_once():
-    there = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*") if path.suffix in (".md", ".ipynb")}
+    there = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*") if path.suffix in (".md", ".ipynb")}
     listed = nav_pages()
     assert len(listed) == len(set(listed))
     assert there | set(pages.MADE) | (set(pages.SHOWN.values()) - {"index.md"}) == set(listed)

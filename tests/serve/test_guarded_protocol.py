@@ -153,3 +153,24 @@ def test_accept_errors_are_logged_once_a_second(caplog):
             assert len(caplog.records) == 2
     finally:
         loop.close()
+
+
+def test_half_a_body_makes_room_and_a_client_that_is_known_stays(port, monkeypatch):
+    monkeypatch.setattr(guarded_protocol, "MAX_CONNECTIONS", 5)
+    half = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\n\r\nhalf"
+    with connected(port) as known:
+        known.sendall(REQUEST)
+        assert read_answer(known) == (200, ["here"])
+        slow = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(20)]
+        try:
+            for client in slow:
+                with suppress(OSError):
+                    client.sendall(half)
+            with connected(port) as client:
+                client.sendall(REQUEST)
+                assert read_answer(client) == (200, ["here"])
+            known.sendall(REQUEST)
+            assert read_answer(known) == (200, ["here"])
+        finally:
+            for client in slow:
+                client.close()

@@ -20,7 +20,7 @@ from neartag.serve.settings import Settings
 from neartag.storage import manifest
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
-from serve_helpers import BEARER, POINTS, Client, corpus, error_of, train
+from serve_helpers import BEARER, POINTS, Client, add, corpus, error_of, train
 
 TEXT = "a chess playing program"
 
@@ -241,7 +241,7 @@ def test_a_refined_model_that_changes_is_followed(refined, tmp_path):
 
 def test_a_long_text_of_a_voter_is_cut(client):
     long = "chess program " * 400
-    client.model.add([_document(long, "sea::chess", "long")], False)
+    add(client, _document(long, "sea::chess", "long"))
     voters = [
         voter
         for label in client.post("/explain", {"text": "chess program"}).json()["labels"]
@@ -734,7 +734,7 @@ def test_openapi_tells_all(shared):
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]) == {
         *("/tag", "/explain", "/map", "/add", "/forget", "/labels", "/documents", "/health", "/metrics"),
-        *("/tag-file", "/review", "/review-file", "/doubts"),
+        *("/tag-file", "/review", "/review-file", "/doubts", "/changes/{id}"),
     }
     names = set(document["components"]["schemas"])
     for reference in re.findall(r'"\$ref": ?"#/components/schemas/(\w+)"', json.dumps(document)):

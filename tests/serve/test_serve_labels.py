@@ -13,7 +13,7 @@ from neartag.serve import schemas
 from neartag.serve.documents import link_of, title_of
 from neartag.tagging.live import LiveTagger
 from neartag.vocabulary.concepts import Concept, Vocabulary
-from serve_helpers import BEARER, POINTS, Client, corpus, error_of, train
+from serve_helpers import BEARER, POINTS, Client, add, corpus, error_of, train
 
 TEXT = "a chess playing program"
 LABEL = "role::program"
@@ -141,7 +141,7 @@ def test_documents_are_searched_by_text_id_and_label(plain):
 def test_titles_and_links(tmp_path):
     client = make_client(tmp_path / "model")
     text, name = "Chess for two\nA chess playing program", "https://example.org/chess"
-    client.model.add([Document(text, [LABEL], name, None, "")], False)
+    add(client, Document(text, [LABEL], name, None, ""))
     voters = [voter for label in client.post("/explain", {"text": TEXT}).json()["labels"] for voter in label["voters"]]
     (own, *_) = [voter for voter in voters if voter["id"] == name]
     assert (own["title"], own["link"]) == ("Chess for two", name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
 import re
 import socket
 import sys
@@ -22,8 +21,9 @@ from neartag.serve.explanations import utf16
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.map import ClusterMaps, _sample
 from neartag.serve.metrics import Metrics
-from neartag.serve.run import SHARES_PORTS, SharedPort, bind
+from neartag.serve.run import SHARES_PORTS, bind
 from neartag.serve.settings import Settings
+from neartag.serve.shared_port import choose_sockets, share_port
 from neartag.tagging.tagger import TextTagger
 from neartag.x1.classifier import X1Classifier
 from serve_helpers import Client, corpus, train
@@ -42,27 +42,6 @@ def folder(tmp_path_factory):
 def test_settings_reach_the_workers():
     settings = Settings(token_file="t", max_body=5, max_seconds=0.5, hosts=("a", "b"))
     assert Settings.from_text(settings.to_text("some folder")) == ("some folder", settings)
-
-
-def test_the_token(tmp_path, monkeypatch):
-    monkeypatch.delenv("NEARTAG_TOKEN", raising=False)
-    assert Settings().token() is None
-    monkeypatch.setenv("NEARTAG_TOKEN", "from-the-environment")
-    token = Settings().token()
-    assert token.matches(b"from-the-environment")
-    assert not token.matches(b"from-the-environmen")
-    assert not token.matches(b"")
-    assert "environment" not in repr(token)
-    (tmp_path / "token").write_text("  from-the-file\n")
-    assert Settings(token_file=str(tmp_path / "token")).token().matches(b"from-the-file")
-
-
-@pytest.mark.parametrize("content", ["", "short", "with a space in it", "ünïcödé-token", "two\nlines-of-it"])
-def test_a_token_that_is_none(tmp_path, content):
-    (tmp_path / "token").write_text(content)
-    with pytest.raises(ParameterError, match=r"token in .*token must be") as found:
-        Settings(token_file=str(tmp_path / "token")).token()
-    assert not content or content not in str(found.value), "no part of a secret is told"
 
 
 def test_limits_that_let_nothing_through():
@@ -108,13 +87,32 @@ def test_what_is_to_be_installed_is_said(folder, monkeypatch):
 
 @pytest.mark.skipif(not SHARES_PORTS, reason="only Linux deals connections out")
 def test_a_shared_port_is_listened_on_by_each():
-    with bind("127.0.0.1", 0, 2) as held:
-        assert isinstance(held, SharedPort)
-        with pickle.loads(pickle.dumps(held)) as one, pickle.loads(pickle.dumps(held)) as other:
-            assert one.fileno() != other.fileno()
-            one.listen()
-            other.listen()
-            assert one.getsockname() == other.getsockname() == held.getsockname()
+    with bind("127.0.0.1", 0, 2) as held, share_port(held, 5) as one, share_port(held, 5) as other:
+        assert one.fileno() != other.fileno()
+        assert one.getsockname() == other.getsockname() == held.getsockname()
+        for _ in range(5):
+            socket.create_connection(held.getsockname()).close()  # somebody listens
+
+
+@pytest.mark.skipif(not SHARES_PORTS, reason="only Linux deals connections out")
+def test_new_connections_go_to_some_sockets_only():
+    with bind("127.0.0.1", 0, 2) as held, share_port(held, 50) as one, share_port(held, 50) as other:
+        one.setblocking(False)
+        other.setblocking(False)
+        for chosen, empty, place in (([1], one, other), ([0], other, one)):
+            choose_sockets(one, chosen)
+            clients = [socket.create_connection(held.getsockname()) for _ in range(10)]
+            for _ in clients:
+                place.accept()[0].close()
+            with pytest.raises(BlockingIOError):
+                empty.accept()
+            for client in clients:
+                client.close()
+
+
+def test_a_port_that_cannot_be_shared_is_one_for_all():
+    with bind("127.0.0.1", 0, 1) as held:
+        assert share_port(held, 5) is held
 
 
 # Batches
@@ -236,7 +234,7 @@ def test_a_request_log_tells_no_text(tmp_path, capsys):
     odd = client.get("/health", headers={"X-Request-Id": "two words"})
     client.close()
     assert given.headers["x-request-id"] == "abc-1"
-    assert re.fullmatch("[0-9a-f]{16}", odd.headers["x-request-id"])
+    assert re.fullmatch("[0-9a-f]{32}", odd.headers["x-request-id"])
     lines = capsys.readouterr().err.splitlines()
     assert secret not in "".join(lines)
     pattern = r"time=\S+Z method=(\w+) path=(\S+) status=(\d+) ms=\d+\.\d id=(\S+)"

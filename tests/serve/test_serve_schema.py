@@ -14,7 +14,19 @@ pytest.importorskip("fastapi")
 from serve_helpers import BEARER, Client, train
 
 CHECKS = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
-PATHS = ("/tag", "/explain", "/map", "/add", "/forget", "/labels", "/documents", "/review", "/health", "/metrics")
+PATHS = (
+    "/tag",
+    "/explain",
+    "/map",
+    "/add",
+    "/forget",
+    "/labels",
+    "/documents",
+    "/review",
+    "/health",
+    "/metrics",
+    "/changes/{id}",
+)
 
 
 @pytest.fixture(scope="module")

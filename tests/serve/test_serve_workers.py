@@ -245,6 +245,47 @@ def test_a_worker_that_dies_is_replaced(server):
     assert any(told in line for line in server.heard)
 
 
+def test_a_killed_worker_leaves_no_change_in_doubt(server, trained):
+    """Clients add without end while workers are killed; each change is then made, or not, as the server says."""
+    restored(server, trained)
+    told, ended = {}, threading.Event()
+
+    def add(number):
+        for count in range(1000):
+            if ended.is_set():
+                return
+            name = f"kill-{number}-{count}"
+            body = {"documents": [{"text": TEXT, "labels": ["role::program"], "id": name}], "new_labels": True}
+            try:
+                told[name] = server.ask("POST", "/add", body, {**BEARER, "X-Request-Id": name})[0]
+            except (OSError, http.client.HTTPException):
+                told[name] = 0
+                time.sleep(0.05)
+
+    with ThreadPoolExecutor(8) as clients:
+        adding = [clients.submit(add, number) for number in range(8)]
+        for _ in range(3):
+            found = server.workers(2)
+            time.sleep(0.3)
+            os.kill(found[0], signal.SIGKILL)
+            server.workers(2, lambda health, gone=found[0]: health["pid"] != gone)
+        ended.set()
+        for each in adding:
+            each.result()
+    assert set(told.values()) <= {0, 200}
+    assert 200 in told.values()
+    there = set(TextTagger.load(server.folder).stored.point_names)
+    for name, status in told.items():
+        answered, state, _ = server.ask("GET", f"/changes/{name}", headers=BEARER)
+        made = answered == 200 and state["state"] == "made"
+        assert made == (name in there), name
+        assert made or status == 0, "what was answered is there"
+        if not made:  # sent again it is made, once
+            body = {"documents": [{"text": TEXT, "labels": ["role::program"], "id": name}]}
+            body = {**body, "new_labels": True}
+            assert server.ask("POST", "/add", body, {**BEARER, "X-Request-Id": name})[0] == 200
+
+
 def test_the_load_is_measured_and_written(trained, tmp_path, monkeypatch):
     import importlib
     from pathlib import Path

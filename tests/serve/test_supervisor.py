@@ -49,6 +49,7 @@ def made(monkeypatch):
     """Return a supervisor with a clock that stands until it is put forward."""
     own = object.__new__(Supervisor)  # uvicorn's constructor takes over the signals of the process
     own.config, own.sockets, own.should_exit, own._answered = None, [], threading.Event(), {}
+    own._held, own._ready, own._chosen = [[], [], []], set(), []
     own.now = 0.0
     monkeypatch.setattr(supervisor.time, "monotonic", lambda: own.now)
     return own

@@ -111,6 +111,7 @@ def evaluate(
         texts=points.texts,
     )
     found = {
+        "digest": stored.info["digest"],
         **_describe_points(points.Y, stored.model.n_labels),
         "seconds": seconds,
         **skipped,

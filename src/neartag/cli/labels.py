@@ -52,7 +52,8 @@ def labels(
             tagger.close_labels(bool(close))
 
     live = LiveTagger(model)
-    live.change_labels(change)
+    asked = {"rename": rename, "merge": merge, "closed": close}
+    live.change_labels(change, **{name: value for name, value in asked.items() if value is not None})
     tagger = live.tagger
     report = {"labels": len(tagger.labels), "closed": tagger.vocabulary is not None and tagger.vocabulary.closed}
     if as_json:

@@ -6,6 +6,7 @@ and keeps its traceback. Nothing heavy is imported here: `neartag --help` must a
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -16,11 +17,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from neartag.cli.card import card
 from neartag.cli.compare import compare
 from neartag.cli.convert import convert
 from neartag.cli.datasets import app as datasets
 from neartag.cli.demo import demo
 from neartag.cli.evaluate import evaluate
+from neartag.cli.export import export
+from neartag.cli.hub import pull, push
 from neartag.cli.inspect import inspect
 from neartag.cli.labels import labels
 from neartag.cli.merge import merge
@@ -70,10 +74,10 @@ class Commands(TyperGroup):
             except Terminated:
                 print("terminated", file=sys.stderr)
                 raise
-            except BrokenPipeError:
-                _drop_output()
-                sys.exit(1)
             except OSError as error:
+                if _is_closed_pipe(error):
+                    _drop_output()
+                    sys.exit(1)
                 if error.errno is None:  # not from the system but from a library: a bug in neartag
                     raise
                 if error.filename is None:  # neartag writes to one place without a name: standard output
@@ -107,6 +111,10 @@ for command in (
     predict,
     evaluate,
     inspect,
+    card,
+    push,
+    pull,
+    export,
     methods,
     compare,
     convert,
@@ -137,9 +145,7 @@ def run() -> None:
     """Run the command line on the program's arguments."""
     end_orderly_when_terminated()
     for stream in (sys.stdout, sys.stderr):
-        # An old terminal cannot show every character: an escape is better than a crash.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+        _set_encoding(stream)
     # Importing libraries makes half a million objects that stay: looking through them for cycles again and again, and
     # once more at the end, would take a third of the time of a short command.
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
@@ -147,6 +153,22 @@ def run() -> None:
         app(prog_name="neartag")
     finally:
         gc.freeze()
+
+
+def _set_encoding(stream: Any) -> None:
+    """Let a stream take every character: an escape in an old terminal is better than a crash.
+
+    On Windows, files and pipes would get an old encoding and other line ends; they get what all systems write.
+    """
+    if hasattr(stream, "reconfigure"):
+        plain = {"encoding": "utf-8", "newline": "\n"} if sys.platform == "win32" and not stream.isatty() else {}
+        stream.reconfigure(errors="backslashreplace", **plain)
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Return whether nobody reads our output any more; Windows calls that an invalid argument."""
+    invalid = sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None
+    return isinstance(error, BrokenPipeError) or invalid
 
 
 def _fail(text: str) -> NoReturn:

@@ -53,7 +53,8 @@ def check_table(source: str) -> None:
 def is_path(text: str) -> bool:
     """Return whether a text is the name of a file; or of a folder, where it looks like a path."""
     try:
-        return os.path.isfile(text) or (os.path.isdir(text) and (os.sep in text or text in (".", "..")))
+        has_separator = any(each in text for each in (os.sep, os.altsep) if each)  # Windows has two
+        return os.path.isfile(text) or (os.path.isdir(text) and (has_separator or text in (".", "..")))
     except ValueError:  # a NUL character, which no path has
         return False
 

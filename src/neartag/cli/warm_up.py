@@ -18,7 +18,8 @@ def warm_up(
     """Compile everything ahead, so that the first command is as fast as the next.
 
     neartag compiles its numerical kernels when they are first used and keeps them on disk. This command compiles all of
-    them: for an image of a container, a system where the package's folder is read-only later, or a measurement.
+    them: for an image of a container, or before a measurement. numba reads what is kept only where it may also write:
+    if the package's folder is read-only later, set NUMBA_CACHE_DIR to another one, now and then.
     """
     from neartag.core import warm_up as kernels
     from neartag.core.threads import resolve_jobs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 CONTROL_GROUP = "/sys/fs/cgroup/memory.max"  # where Linux says how much memory a container may use
@@ -18,8 +19,12 @@ def format_bytes(count: int) -> str:
 
 def in_use() -> int:
     """Return the bytes that this process uses now, without mapped files; 0 where the system does not say."""
+    if sys.platform == "win32":
+        from neartag.core import windows_memory
+
+        return windows_memory.in_use()
     try:
-        with open("/proc/self/statm") as file:
+        with open("/proc/self/statm", encoding="ascii") as file:
             _, resident, shared, *_ = (int(word) for word in file.read().split())
             return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
@@ -28,10 +33,14 @@ def in_use() -> int:
 
 def total(control_group: str | Path = CONTROL_GROUP) -> int | None:
     """Return the bytes of memory that the computer has, or that the container may use; None where neither is known."""
+    if sys.platform == "win32":
+        from neartag.core import windows_memory
+
+        return windows_memory.total()
     known = []
     try:
         known.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        known.append(int(Path(control_group).read_text()))
+        known.append(int(Path(control_group).read_text(encoding="ascii")))
     except (AttributeError, ValueError, OSError):
         pass  # another system, no container, or no limit
     return min((memory for memory in known if memory > 0), default=None)

@@ -22,7 +22,9 @@ class Usage:
 def peak_memory() -> int | None:
     """Return the most memory that the process ever held, in bytes; None on a platform that does not say."""
     if sys.platform == "win32":
-        return None
+        from neartag.core import windows_memory
+
+        return windows_memory.peak()
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

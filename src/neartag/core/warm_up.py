@@ -12,6 +12,7 @@ from pathlib import Path
 from neartag.core.jit import Kernel
 
 PACKAGE = Path(__file__).parents[1]
+MAX_PROCESSES = 60  # Python starts no more than 61 at once on Windows; there are fewer files with kernels anyway
 
 
 def warm_up(jobs: int | None = None, report: Callable[[int, int], None] = lambda done, of: None) -> int:
@@ -21,7 +22,8 @@ def warm_up(jobs: int | None = None, report: Callable[[int, int], None] = lambda
     """
     modules = kernel_modules()
     count = 0
-    with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn")) as processes:
+    workers = min(jobs or os.cpu_count() or 1, MAX_PROCESSES)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as processes:
         tasks = [processes.submit(compile_module, name) for name in modules]
         for done, task in enumerate(as_completed(tasks), start=1):
             count += task.result()

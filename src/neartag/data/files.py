@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from neartag.core.errors import DataError, ParameterError
+from neartag.core.replace_file import replace_file
 from neartag.data.read_limits import Unpacked, iterate_lines
 
 COMPRESSIONS = (".gz", ".xz", ".bz2")
@@ -95,7 +96,7 @@ def open_to_replace(path: Path | str) -> Iterator[IO[bytes]]:
                 yield stream
             raw.flush()
             os.fsync(raw.fileno())
-        os.replace(temporary, target)
+        replace_file(temporary, target)
     except OSError as error:
         raise _write_error(path, error) from error
     finally:

@@ -20,7 +20,11 @@ def describe() -> str:
     processor = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = (line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line)
+        names = (
+            line.split(":", 1)[1].strip()
+            for line in info.read_text(encoding="utf-8", errors="replace").splitlines()
+            if "model name" in line
+        )
         processor = next(names, processor)
     return f"{processor}, {available_cores()} of {os.cpu_count()} cores, {platform.system()}"
 

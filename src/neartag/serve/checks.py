@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import partial
@@ -19,7 +20,18 @@ Body = TypeVar("Body", bound=schemas.RequestBody)
 
 async def read_body(request: Request, schema: type[Body]) -> Body:
     """Return the request's body; pydantic reads the JSON directly, without Python objects in between."""
-    return schema.model_validate_json(await request.body())
+    content = await request.body()
+    asked = schema.model_validate_json(content)
+    json.loads(content, object_pairs_hook=_refuse_repeated)  # pydantic takes the last of them
+    return asked
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse an object that has a key twice: two programs may read it in two ways."""
+    if len({name for name, _ in pairs}) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for place, name in enumerate(names) if name in names[:place])
+        raise Refusal(422, f"the request cannot be used: the field {repeated[:100]!r} is given twice")
 
 
 async def run_in(executor: Executor, work: Callable[..., Any], *arguments: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Annotated, Any
@@ -11,23 +10,19 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from fastapi.responses import Response
 
-from neartag.core.errors import DataError, ModelError
 from neartag.core.version import __version__
-from neartag.data.documents import Document
 from neartag.serve import page_files, schemas
+from neartag.serve.access import Access
 from neartag.serve.batch import Batcher
-from neartag.serve.checks import check_count, check_texts, read_body, run_in
+from neartag.serve.checks import check_texts, read_body, run_in
 from neartag.serve.documents import browse
 from neartag.serve.errors import Refusal, json_response
 from neartag.serve.explanations import explain_text
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.labels import LabelSearch
-from neartag.serve.limits import RETRY_AFTER
 from neartag.serve.map import ClusterMaps
 from neartag.serve.metrics import CONTENT_TYPE, Metrics
-from neartag.serve.settings import TOKEN_VARIABLE, Settings
-from neartag.storage.bundle import can_update
-from neartag.tagging.live import Added
+from neartag.serve.settings import Settings
 from neartag.tagging.tagger import Tag, Tags, TextTagger
 from neartag.vocabulary.concepts import Vocabulary
 
@@ -43,20 +38,17 @@ MAX_OFFSET = 2**31
 class Endpoints:
     """What each path does."""
 
-    def __init__(self, model: FollowedModel, settings: Settings, metrics: Metrics) -> None:
-        self._model, self._settings, self._metrics = model, settings, metrics
-        self._token = settings.token()
+    def __init__(self, model: FollowedModel, settings: Settings, access: Access, metrics: Metrics) -> None:
+        self._model, self._settings, self._access, self._metrics = model, settings, access, metrics
         self._batcher = Batcher(model.predict, metrics.count_batch)
         self._readers = ThreadPoolExecutor(READER_THREADS, "neartag-read")
-        self._writer = ThreadPoolExecutor(1, "neartag-write")
         self._labels, self._maps = LabelSearch(), ClusterMaps()
         self.files = page_files.load_files()
 
     def close(self) -> None:
         """End all threads, once they have finished their work."""
         self._batcher.close()
-        for executor in (self._readers, self._writer):
-            executor.shutdown()
+        self._readers.shutdown()
         self._model.close()
 
     async def tag(self, request: Request) -> Response:
@@ -90,28 +82,6 @@ class Endpoints:
         arguments = self._model.tagger, asked.text, asked.points
         return await run_in(self._readers, lambda: json_response(self._maps.draw(*arguments)))
 
-    async def add(self, request: Request) -> Response:
-        """Add documents, which vote at once: here, and within a second in every other worker."""
-        self._authorise(request)
-        asked = await read_body(request, schemas.AddRequest)
-        check_texts(self._settings, [document.text for document in asked.documents], "documents")
-        ids = [document.id for document in asked.documents if document.id is not None]
-        if len(set(ids)) < len(ids):
-            raise Refusal(422, "two of the documents have the same id: give each its own")
-        documents = [
-            Document(each.text, list(dict.fromkeys(each.labels)), each.id, None, f"documents.{number}")
-            for number, each in enumerate(asked.documents)
-        ]
-        added = await self._change(409, self._add, documents, asked.replace, asked.new_labels)
-        return json_response({"ids": added.ids, "new_labels": added.new_labels})
-
-    async def forget(self, request: Request) -> Response:
-        """Forget documents: their texts, features and votes go, on disk too."""
-        self._authorise(request)
-        asked = await read_body(request, schemas.ForgetRequest)
-        check_count(self._settings, asked.ids, "ids")
-        return json_response({"forgotten": await self._change(404, self._model.forget, asked.ids)})
-
     async def labels(
         self,
         prefix: Annotated[
@@ -138,10 +108,16 @@ class Endpoints:
         arguments = self._model.tagger, query, label, name, offset, limit
         return await run_in(self._readers, lambda: json_response(browse(*arguments)))
 
-    async def health(self) -> Response:
-        """Return what is served, by which worker, and whether it is what the folder holds."""
-        more = {"writable": self._token is not None, "neartag": __version__, "pid": os.getpid()}
-        return json_response({**self._model.health(), **more})
+    async def health(self, request: Request) -> Response:
+        """Return what is served, by which worker, and whether it is what the folder holds.
+
+        Where reading needs a token, a request without one is told only whether all is well.
+        """
+        needs_token = self._access.reading_needs_token
+        if needs_token and request.scope["neartag"].token is None:
+            return json_response({"ok": self._model.error is None, "needs_token": True})
+        more = {"writable": self._access.writable, "needs_token": needs_token}
+        return json_response({**self._model.health(), **more, "neartag": __version__, "pid": os.getpid()})
 
     async def metrics(self) -> Response:
         """Return what this worker has counted, as Prometheus reads it; the label pid names the worker."""
@@ -155,39 +131,6 @@ class Endpoints:
         if request.headers.get("if-none-match") == file.etag:
             return Response(status_code=304, headers=file.headers)
         return Response(file.content, headers=file.headers, media_type=file.media_type)
-
-    def _add(self, documents: Sequence[Document], replace: bool, new_labels: bool) -> Added:
-        """Add documents; Refusal where labels are new and nobody said that they may be."""
-        if not new_labels:
-            labels = [label for document in documents for label in document.labels]
-            told = self._labels.describe_new(self._model.tagger, labels)
-            if told is not None:
-                raise Refusal(409, told)
-        return self._model.add(documents, replace)
-
-    async def _change(self, unfit: int, change: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the result of a change of the folder; `unfit` is the status for documents that do not fit."""
-        model = self._model.tagger.stored.model
-        if not can_update(model):
-            raise Refusal(409, f"a model of kind {model.kind!r} takes no documents after training: serve one of X1")
-        try:
-            return await run_in(self._writer, change, *arguments)
-        except DataError as error:
-            raise Refusal(unfit, str(error)) from error
-        except ModelError as error:
-            raise Refusal(503, str(error), {"Retry-After": RETRY_AFTER}) from error
-
-    def _authorise(self, request: Request) -> None:
-        if self._token is None:
-            raise Refusal(
-                403,
-                "nothing can be added or forgotten here, for the server has no token: start it with the variable "
-                f"{TOKEN_VARIABLE} or with --token-file",
-            )
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not self._token.matches(given.strip().encode("latin-1", "replace")):
-            wrong = "the token is missing or wrong: send the header Authorization: Bearer TOKEN"
-            raise Refusal(401, wrong, {"WWW-Authenticate": "Bearer"})
 
 
 def _min_score(tagger: TextTagger, threshold: str | float | None) -> float:

@@ -24,14 +24,15 @@ _PYDANTIC_STEPS = ("body", "query", "float", "str", "constrained-float", "constr
 STATUS_MEANINGS = {
     400: "The body cannot be read",
     401: "The token is missing or wrong",
-    403: "The server has no token configured, and so changes nothing",
-    404: "There is no such document",
+    403: "The server has no token configured, and so changes nothing; or the token allows reading only",
+    404: "There is no such document or change",
     408: "The body did not come in time",
     409: "It cannot be done with the model as it is",
     413: "The body is too large",
     415: "The body is not said to be JSON",
     421: "The server does not answer for this host name",
     422: "Something in the request is not as it must be",
+    429: "Too many requests of one client",
     500: "A bug of the server, whose log has more",
     503: "Too busy, too slow, or the model cannot be read: try again later",
 }
@@ -52,7 +53,7 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 
 def describe_statuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return what OpenAPI says about these statuses, and those that any request with a body can get."""
-    every = sorted({*statuses, 400, 408, 413, 415, 421, 422, 500, 503})
+    every = sorted({*statuses, 400, 401, 408, 413, 415, 421, 422, 429, 500, 503})
     return {status: {"model": Error, "description": STATUS_MEANINGS[status]} for status in every}
 
 

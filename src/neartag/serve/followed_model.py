@@ -7,22 +7,27 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import ModelError, NeartagError
-from neartag.data.documents import Document
 from neartag.serve.metrics import Metrics
 from neartag.storage import manifest
 from neartag.storage.bundle import can_update
-from neartag.tagging.live import Added, LiveTagger, Signature, read_signature
+from neartag.storage.change_log import ChangeLog, LoggedChange
+from neartag.storage.locking import lock
+from neartag.tagging.changes import Addition, AnyChange, Removal
+from neartag.tagging.live import LiveTagger, Signature, read_signature
 from neartag.tagging.tagger import Tags, TextTagger
 
 logger = logging.getLogger("neartag.serve")
 
 POLL_SECONDS = 0.2  # between two looks at the folder: a look is one system call
+LOOKS = 3  # at a folder that others write to, before it is settled under the lock whether a change is refused
+MAX_REWRITE_PAUSE = 2.0  # seconds
 RETRY_SECONDS = 5.0  # until a model that could not be read is tried again, though its manifest is the same
 
 
@@ -33,6 +38,8 @@ class FollowedModel:
         self.folder = Path(folder)
         self.error: str | None = None  # why the folder could not be taken in as it is now
         self.retry_seconds = RETRY_SECONDS
+        # When the folder may be written anew again: what is added meanwhile waits for a write of that kind once only.
+        self.next_rewrite = 0.0
         self._metrics = metrics
         self._tagger: TextTagger
         # Held by a thread that changes the folder or takes it in. Without it, one of two threads could put back what
@@ -73,21 +80,74 @@ class FollowedModel:
         if self._thread.is_alive():
             self._thread.join()
 
-    def add(self, documents: Sequence[Document], replace: bool) -> Added:
-        """Add documents to the folder; seen here at once, and by other workers at their next look."""
-        return self._change(lambda: self._live.add_documents(documents, replace=replace))
+    @property
+    def log(self) -> ChangeLog:
+        """The folder's log of changes."""
+        return self._live.log
 
-    def forget(self, ids: Sequence[str]) -> int:
-        """Forget documents, on disk too."""
-        return self._change(lambda: self._live.forget(ids))
+    @contextmanager
+    def locked(self, seconds: float) -> Iterator[None]:
+        """Keep every other writer out of the folder; FolderBusyError where one is still there after so many seconds."""
+        with lock(self.folder, timeout=seconds):
+            yield
+
+    def commit(self, changes: Sequence[AnyChange]) -> list[Any]:
+        """Make changes in one write, under the folder's lock, and return what each gave, or its error.
+
+        They are seen here at once, and by other workers at their next look.
+        """
+        with self._lock:
+            if self.error is not None:
+                # A change made from another model would harm the folder.
+                raise ModelError(f"nothing can be changed while the model folder is not as it must be: {self.error}")
+            begun, generation = time.monotonic(), self._live.manifest.generation
+            try:
+                try:
+                    return self._live.commit(changes, locked=True)
+                finally:  # a change that is refused has looked at the folder first, and taken in what others wrote
+                    if self._live.tagger is not self._tagger:
+                        self._publish()
+            except ModelError as error:
+                self._record_failure(error)
+                raise
+            finally:
+                self._note_rewrite(generation, begun)
+
+    def find_refusal(self, change: Addition | Removal) -> NeartagError | None:
+        """Return why a change cannot be made to the folder as it is now; None where it can, or that is not sure."""
+        for _ in range(LOOKS):
+            tagger = self._tagger
+            try:
+                change.refuse_unfit(tagger)
+            except NeartagError as error:
+                if self._read_signature() == self._live.signature and self._live.tagger is tagger:
+                    return error
+                self.refresh()  # others have written since
+            else:
+                return None
+        return None
+
+    def find_change(self, who: str, request: str) -> LoggedChange | None:
+        """Return what the log says about a change; one that a killed worker left open is settled first."""
+        found = self.log.find(who, request)
+        if found is None or found.made is not None:
+            return found
+        try:
+            with lock(self.folder, timeout=0.0):
+                self.log.settle()
+        except NeartagError:  # it is being made, or nothing can be said as long as the folder is broken
+            return self.log.find(who, request)
+        return self.log.find(who, request)
 
     def refresh(self) -> bool:
         """Take in what others have written, and return whether there was anything."""
         with self._lock:
+            begun, generation = time.monotonic(), self._live.manifest.generation
             try:
                 if not self._take_in():
                     return False
                 self._publish()
+                self._note_rewrite(generation, begun)
             except (NeartagError, OSError, MemoryError) as error:
                 self._record_failure(error)
                 return False
@@ -127,20 +187,10 @@ class FollowedModel:
             return 0.0
         return max(0.0, time.time() - signature[0] / 1e9)
 
-    def _change(self, change: Callable[[], Any]) -> Any:
-        with self._lock:
-            if self.error is not None:
-                # A change made from another model would harm the folder.
-                raise ModelError(f"nothing can be changed while the model folder is not as it must be: {self.error}")
-            try:
-                try:
-                    return change()
-                finally:  # a change that is refused has looked at the folder first, and taken in what others wrote
-                    if self._live.tagger is not self._tagger:
-                        self._publish()
-            except ModelError as error:
-                self._record_failure(error)
-                raise
+    def _note_rewrite(self, generation: int, begun: float) -> None:
+        now = time.monotonic()
+        if self._live.manifest.generation != generation:
+            self.next_rewrite = now + min(now - begun, MAX_REWRITE_PAUSE)
 
     def _take_in(self) -> bool:
         """Return whether there was something new in the folder, which is then read."""

@@ -1,7 +1,7 @@
 """Connections whose requests do not come: heads are bounded in time, size and number, and connections in number.
 
-uvicorn bounds none of these. Whoever opens connections and sends half of a head would else keep them for ever, and with
-them the file descriptors that honest clients need.
+uvicorn bounds none of these. Whoever opens connections and sends half of a request would else keep them for ever, and
+with them the file descriptors that honest clients need.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEAD_SECONDS = 10.0  # from the first byte of a request, or the beginning of a connection, until its head is there
 MAX_HEAD_BYTES = 64 * 2**10
 MAX_HEADERS = 100
-# Connections of one worker. Beyond that the one that has waited longest for a request makes room for a new one.
+# Connections of one worker. Beyond that one whose request is not whole makes room for a new one: first of all those
+# that have never sent a whole request, then those that have; of each the one that has waited longest.
 MAX_CONNECTIONS = 1000
 # File descriptors kept for everything else: the model's files, logs, uploads.
 RESERVED_DESCRIPTORS = 100
@@ -31,10 +32,12 @@ logger = logging.getLogger("neartag.serve")
 class GuardedProtocol(HttpToolsProtocol):
     """uvicorn's protocol, with limits on heads and connections."""
 
-    # Of this worker: those that have no request under way, the one that has waited longest first.
-    _waiting: ClassVar[dict[GuardedProtocol, None]] = {}
+    # Of this worker: those whose request is not whole, the one that has waited longest first.
+    _strangers: ClassVar[dict[GuardedProtocol, None]] = {}  # they have never sent one
+    _idle: ClassVar[dict[GuardedProtocol, None]] = {}
     _timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
+    _known = False
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the first head; where there are too many connections, end the one that waits longest."""
@@ -42,7 +45,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._wait()
         self._start_timer()
         if len(self.connections) > max_connections():
-            next(iter(self._waiting)).cut()
+            next(iter(self._strangers or self._idle)).cut()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -56,7 +59,10 @@ class GuardedProtocol(HttpToolsProtocol):
             self._start_timer()
         super().data_received(data)
         if not self._has_no_request():
-            self._stop_waiting()
+            self._stop_timer()
+            if not self.cycle.more_body:
+                self._known = True
+                self._stop_waiting()
         elif self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
             self._refuse(431, f"the request's head is longer than {MAX_HEAD_BYTES} bytes")
 
@@ -101,14 +107,18 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _wait(self) -> None:
         self._head_bytes = 0
-        self._waiting[self] = None
+        (self._idle if self._known else self._strangers)[self] = None
 
     def _start_timer(self) -> None:
         if self._timer is None:
             self._timer = self.loop.call_later(HEAD_SECONDS, self.cut)
 
     def _stop_waiting(self) -> None:
-        self._waiting.pop(self, None)
+        self._strangers.pop(self, None)
+        self._idle.pop(self, None)
+        self._stop_timer()
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

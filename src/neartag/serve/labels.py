@@ -28,6 +28,7 @@ class _Index:
     names: list[str]  # the model's label names, by which it is known whether the index is theirs
     vocabulary: Vocabulary | None
     labels: list[str]  # the model's, then concepts of the vocabulary that no document has yet
+    known: frozenset[str]  # the same
     string: str
     starts: np.ndarray  # (names,) where each name's break stands in the string
     owner: np.ndarray  # (names,) the label of each name
@@ -75,8 +76,8 @@ class LabelSearch:
     def describe_new(self, tagger: TextTagger, labels: Iterable[str]) -> str | None:
         """Return what to say about labels that the model does not have, None where it has all of them."""
         index = self._refresh(tagger)
-        known = set(index.labels)
-        new = [label for label in dict.fromkeys(labels) if label not in known and _known_label(index, label) is None]
+        unknown = [label for label in dict.fromkeys(labels) if label not in index.known]
+        new = [label for label in unknown if _known_label(index, label) is None]
         if not new or (index.vocabulary is not None and index.vocabulary.closed):
             return None  # adding them is refused in its own words
         similar = self._similar(index, new[0])
@@ -120,7 +121,7 @@ def _make_index(names: list[str], vocabulary: Vocabulary | None) -> _Index:
     owner = np.array([*range(len(labels)), *(place for _, place in others)], np.int64)
     lengths = np.array([len(name) + 1 for name in folded], np.int64)
     string = SEPARATOR + SEPARATOR.join(folded)
-    return _Index(names, vocabulary, labels, string, np.cumsum(lengths) - lengths, owner)
+    return _Index(names, vocabulary, labels, frozenset(labels), string, np.cumsum(lengths) - lengths, owner)
 
 
 def _known_label(index: _Index, typed: str) -> str | None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from neartag.serve import schemas
+from neartag.serve.logs import ID_IN_WORDS, ID_PATTERN
 
 REFERENCE_TEMPLATE = "#/components/schemas/{model}"
 REQUESTS: list[type[BaseModel]] = [
@@ -23,11 +24,23 @@ REQUESTS: list[type[BaseModel]] = [
 ]
 
 
-def describe_body(schema_class: type[BaseModel], *, needs_token: bool) -> dict[str, Any]:
-    """Return what a path's description says of its body, and of the token where it needs one."""
+NEEDS_TOKEN: dict[str, Any] = {"security": [{"token": []}]}
+
+
+CHANGE_ID: dict[str, Any] = {
+    "name": "X-Request-Id",
+    "in": "header",
+    "description": f"An id of the client's own, {ID_IN_WORDS}: sent again with it, the change is made once. The header "
+    "Idempotency-Key does the same. The server makes one where none is given.",
+    "schema": {"type": "string", "pattern": f"^{ID_PATTERN.pattern}$"},
+}
+
+
+def describe_body(schema_class: type[BaseModel], *, is_change: bool) -> dict[str, Any]:
+    """Return what a path's description says of its body, and of token and id where it is a change."""
     schema = {"$ref": REFERENCE_TEMPLATE.format(model=schema_class.__name__)}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    return {"requestBody": body, **({"security": [{"token": []}]} if needs_token else {})}
+    return {"requestBody": body, **({**NEEDS_TOKEN, "parameters": [CHANGE_ID]} if is_change else {})}
 
 
 def describe_file() -> dict[str, Any]:

@@ -7,6 +7,7 @@ one shared socket, the worker that wakes first takes all that wait; other system
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import socket
 import sys
@@ -18,9 +19,12 @@ from uvicorn.supervisors import Multiprocess
 
 from neartag.core.errors import ParameterError
 from neartag.core.interrupts import Terminated
+from neartag.serve.access import Access
 from neartag.serve.app import create_app
+from neartag.serve.clients import check_proxies
 from neartag.serve.followed_model import FollowedModel
 from neartag.serve.guarded_protocol import GuardedProtocol, allow_many_files
+from neartag.serve.logs import make_config
 from neartag.serve.metrics import Metrics
 from neartag.serve.settings import SETTINGS_VARIABLE, Settings
 from neartag.serve.supervisor import Supervisor
@@ -41,7 +45,8 @@ def prepare(folder: str, settings: Settings, workers: int) -> Any:
     """
     if workers == 1:
         return create_app(folder, settings)
-    settings.token()
+    Access.from_settings(settings)
+    check_proxies(settings.proxies)
     FollowedModel(folder, Metrics()).warm_up()
     os.environ[SETTINGS_VARIABLE] = settings.to_text(folder)
     return APPLICATION
@@ -57,33 +62,25 @@ def bind(host: str, port: int, workers: int) -> socket.socket:
         # Not shared from the beginning: another server on the port would not be noticed.
         with first:
             address = first.getsockname()
-        return SharedPort(family, address)
+        shared = socket.socket(family)
+        shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        return _bind(shared, address)
     except (OSError, OverflowError) as error:
         raise ParameterError(f"cannot listen on {host} port {port}: {error}") from error
-
-
-class SharedPort(socket.socket):
-    """A socket on a port; sent to another process, it becomes a socket of that process's own on the same port."""
-
-    def __init__(self, family: int, address: Any) -> None:
-        super().__init__(family)
-        self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        _bind(self, address)
-
-    def __reduce__(self) -> Any:
-        return SharedPort, (int(self.family), self.getsockname())
 
 
 def run(application: Any, settings: Settings, listening: socket.socket, workers: int) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are answered first."""
     allow_many_files()
+    logging.captureWarnings(True)
     config = uvicorn.Config(
         application,
         factory=isinstance(application, str),
         workers=workers,
         backlog=BACKLOG,
         access_log=False,
-        log_level="warning",
+        log_config=make_config(settings.log_format),
+        log_level="error",  # a warning for each wrong request would let anybody fill the log
         server_header=False,
         proxy_headers=False,
         http=GuardedProtocol,
@@ -102,7 +99,7 @@ def run(application: Any, settings: Settings, listening: socket.socket, workers:
             Supervisor(config, sockets=[listening]).run()
 
 
-def _bind(made: socket.socket, address: Any) -> Any:
+def _bind(made: socket.socket, address: Any) -> socket.socket:
     try:
         if sys.platform != "win32":  # where it would allow two servers on one port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

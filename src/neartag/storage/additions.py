@@ -6,9 +6,9 @@ segments.py says what such a file holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from neartag.core.version import __version__
 from neartag.linalg import tensors
 from neartag.storage.bundle import StoredModel
 from neartag.storage.content import REMEDY, encode_json, report_damage
-from neartag.storage.folder import FolderWriter, open_files, read_content
+from neartag.storage.folder import FolderWriter, read_content
 from neartag.storage.manifest import AddedEntry, File, Manifest
 from neartag.storage.segments import Segment, merge_segments
 
@@ -26,28 +26,33 @@ Arrays = dict[str, np.ndarray]  # of one segment's file, by name
 NAME_IN_ERRORS = "what was added"  # as errors name it
 
 
-def append_segment(folder: str | os.PathLike[str], segment: Segment, manifest: Manifest) -> Manifest:
+def append_segment(
+    folder: str | os.PathLike[str],
+    segment: Segment,
+    manifest: Manifest,
+    announce: Callable[[str], None] | None = None,
+) -> Manifest:
     """Add documents to a folder, whose manifest is given, and return its new manifest; crash-safe as saving is.
 
-    The caller holds the folder's lock. The last segment of the folder, where it is no larger than the new one, is
-    merged into it, then the one before, and so on. There are then never many segments, and each document is written a
-    few times only, however many documents are added one by one.
+    `announce` is called with the new manifest's digest, just before that is put in place. The caller holds the folder's
+    lock. The last segment of the folder, where it is no larger than the new one, is merged into it, then the one
+    before, and so on. There are then never many segments, and each document is written a few times only, however many
+    documents are added one by one.
     """
     place = Path(folder)
     kept = list(manifest.added)
     parts = [segment]
-    while kept and kept[-1].points <= sum(map(len, parts)):
-        with ExitStack() as stack:
-            _, handles = open_files(place, stack)
-            file = kept.pop().file
-            arrays = read_content(handles[file.name], place, file, True)
-            parts.insert(0, _read_segment(arrays, int(manifest.settings["n_features"]), place))
-    merged = merge_segments(parts)
     try:
+        while kept and kept[-1].points <= sum(map(len, parts)):
+            (arrays,) = read_segment_files(place, [kept.pop().file])
+            parts.insert(0, _read_segment(arrays, int(manifest.settings["n_features"]), place))
+        merged = merge_segments(parts)
         with FolderWriter(place) as writer:
             file = writer.add("added", "safetensors", tensors.pack(merged.to_arrays(), "added"))
             fresh = replace(manifest, added=(*kept, AddedEntry(file, len(merged))), neartag_version=__version__)
-            writer.switch(encode_json(fresh.to_json(), "model.json", indent=2), fresh.files)
+            document = fresh.to_json()
+            told = None if announce is None else partial(announce, document["digest"])
+            writer.switch(encode_json(document, "model.json", indent=2), fresh.files, told)
     except OSError as error:
         raise ModelError(f"cannot add to the model in {place}, {error}: mend that and add again") from error
     return fresh

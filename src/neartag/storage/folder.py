@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,8 +16,10 @@ from neartag.core.errors import ModelError
 from neartag.data.files import digest
 from neartag.linalg import tensors
 from neartag.storage import manifest
+from neartag.storage.change_log import settle_changes
 from neartag.storage.content import REMEDY, decode_json
-from neartag.storage.locking import LOCK
+from neartag.storage.location import CHANGE_LOG, sync_folder
+from neartag.storage.locking import LOCK, LOCK_NEXT
 from neartag.storage.manifest import FILE_NAME, FORMAT, HASH_DIGITS, MANIFEST, File, Manifest
 
 TEMPORARY = ".neartag.tmp"  # one is enough: only the holder of the lock writes
@@ -62,15 +64,22 @@ class FolderWriter:
             _replace(self._folder / TEMPORARY, path)
         return file
 
-    def switch(self, document: bytes, files: list[File]) -> None:
-        """Make the document the folder's manifest, and remove our files that it does not list."""
+    def switch(self, document: bytes, files: list[File], announce: Callable[[], None] | None = None) -> None:
+        """Make the document the folder's manifest, and remove our files that it does not list.
+
+        `announce` is called just before, and writes down what the switch will change.
+        """
         with self._open_temporary() as handle:
             handle.write(document)
             _sync(handle)
-        _sync_folder(self._folder)  # the new files' names are on disk before anything points at them
+        if announce is None:
+            settle_changes(self._folder)
+        else:
+            announce()
+        sync_folder(self._folder)  # the new files' names are on disk before anything points at them
         self._added.clear()  # from here on they may be in use
         _replace(self._folder / TEMPORARY, self._folder / MANIFEST)
-        _sync_folder(self._folder)  # the switch is on disk before the old files go
+        sync_folder(self._folder)  # the switch is on disk before the old files go
         remove_stale_files(self._folder, files)
 
     def _open_temporary(self) -> BinaryIO:
@@ -100,7 +109,7 @@ def refuse_foreign_folder(folder: Path) -> None:
             raise ModelError(f"{folder / MANIFEST} is not neartag's: choose another folder to save in")
         return
     for path in folder.iterdir():
-        if path.name not in (LOCK, TEMPORARY) and not FILE_NAME.fullmatch(path.name):
+        if path.name not in (LOCK, LOCK_NEXT, TEMPORARY, CHANGE_LOG) and not FILE_NAME.fullmatch(path.name):
             raise ModelError(f"{folder} holds {path.name!r} and no model: choose a new or an empty folder to save in")
 
 
@@ -112,7 +121,8 @@ def open_files(folder: Path, stack: ExitStack) -> tuple[Manifest, dict[str, Bina
     """
     problem: OSError | None = None
     for attempt in range(READ_ATTEMPTS):
-        time.sleep(READ_PAUSE if attempt else 0.0)
+        if attempt:
+            time.sleep(READ_PAUSE)
         with ExitStack() as opened:
             try:
                 listed = manifest.read_manifest(folder)
@@ -173,12 +183,3 @@ def _replace(source: Path, target: Path) -> None:
             return
         time.sleep(READ_PAUSE)
     os.replace(source, target)
-
-
-def _sync_folder(folder: Path) -> None:
-    if sys.platform != "win32":  # which has no such call, and needs none
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

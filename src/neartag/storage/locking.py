@@ -1,4 +1,8 @@
-"""The lock of a folder: one writer at a time, of any thread and process."""
+"""The lock of a folder: one writer at a time, of any thread and process.
+
+Whoever must wait holds a second lock until the first is theirs, and whoever finds that second lock there goes through
+it too. So a writer that saves again and again cannot keep out the others.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,12 @@ from typing import BinaryIO
 
 from neartag.core.errors import ModelError
 
-LOCK = ".lock"
-LOCK_TIMEOUT, LOCK_PAUSE = 60.0, 0.02  # seconds
+LOCK, LOCK_NEXT = ".lock", ".lock-next"
+LOCK_TIMEOUT, LOCK_PAUSE = 60.0, 0.005  # seconds
+
+
+class FolderBusyError(ModelError):
+    """Somebody else writes to a folder."""
 
 
 @contextmanager
@@ -47,20 +55,34 @@ def lock(folder: str | os.PathLike[str], *, timeout: float = LOCK_TIMEOUT) -> It
     ...     pass  # nobody else writes to the folder here
     """
     deadline = time.monotonic() + timeout
-    try:
-        handle = (Path(folder) / LOCK).open("a+b")
-    except OSError as error:
-        advice = "make it writable, or copy it to a place where you may write and use the copy"
-        raise ModelError(f"cannot lock the folder {folder} to write to it: {error.strerror}; {advice}") from error
-    with handle:
-        while not _try_lock(handle):
-            if time.monotonic() >= deadline:
-                raise ModelError(f"{folder} is being written by someone else: try again when that has ended")
-            time.sleep(LOCK_PAUSE)
+    place = Path(folder)
+    with _open(place / LOCK) as handle:
+        if (place / LOCK_NEXT).exists() or not _try_lock(handle):
+            with _open(place / LOCK_NEXT) as turn:
+                _wait(turn, place, deadline)
+                try:
+                    _wait(handle, place, deadline)
+                finally:
+                    _unlock(turn)
         try:
             yield
         finally:
             _unlock(handle)
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        return path.open("a+b")
+    except OSError as error:
+        advice = "make it writable, or copy it to a place where you may write and use the copy"
+        raise ModelError(f"cannot lock the folder {path.parent} to write to it: {error.strerror}; {advice}") from error
+
+
+def _wait(handle: BinaryIO, folder: Path, deadline: float) -> None:
+    while not _try_lock(handle):
+        if time.monotonic() >= deadline:
+            raise FolderBusyError(f"{folder} is being written by someone else: try again when that has ended")
+        time.sleep(LOCK_PAUSE)
 
 
 if sys.platform == "win32":
@@ -70,8 +92,10 @@ if sys.platform == "win32":
         handle.seek(0)
         try:
             msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
+        except PermissionError:  # somebody else has it
             return False
+        except OSError as error:
+            raise ModelError(f"cannot lock {handle.name}: {error}; save to a local disk and copy from there") from error
         return True
 
     def _unlock(handle: BinaryIO) -> None:

@@ -5,7 +5,8 @@
     texts.<hash>.safetensors    the training documents' texts
     added.<hash>.safetensors    documents added after training (segments.py)
     <what>.<hash>.json          the rest: features (their settings), label-names, point-names, vocabulary
-    .lock                       held by whoever saves
+    changes.jsonl               who added, forgot and edited what, once somebody did (change_log.py)
+    .lock                       held by whoever saves; .lock-next by whoever waits to save next
 
 The hash in a file's name is that of its content, so a new model never overwrites a file of the old one. New files are
 written beside the old ones; then model.json is replaced, which is the only switch; then the old files go. Nothing in
@@ -19,8 +20,9 @@ maps arrays.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -67,6 +69,7 @@ def save(
     vocabulary: Vocabulary | None = None,
     generation: int = 0,
     locked: bool = False,
+    announce: Callable[[str], None] | None = None,
 ) -> Manifest:
     """Store a model in a folder, in place of the one there. If anything goes wrong, the folder holds one of the two.
 
@@ -90,6 +93,8 @@ def save(
         How often documents were forgotten, or labels changed.
     locked : bool, default False
         Whether the caller holds the folder's lock already.
+    announce : callable, optional
+        It is called with the digest of the new model.json, just before that is put in place.
 
     Returns
     -------
@@ -149,15 +154,22 @@ def save(
                 extras=extras or {},
                 generation=generation,
             )
-            document = encode_json(manifest.to_json(), f"the settings of {model.kind!r}", indent=2)
-            writer.switch(document, manifest.files)
+            content = manifest.to_json()
+            document = encode_json(content, f"the settings of {model.kind!r}", indent=2)
+            told = None if announce is None else partial(announce, content["digest"])
+            writer.switch(document, manifest.files, told)
     except OSError as error:
         raise ModelError(f"cannot save the model in {place}, {error}: mend that and save it again") from error
     return manifest
 
 
 def save_bundle(
-    stored: StoredModel, folder: str | os.PathLike[str], *, generation: int = 0, locked: bool = False
+    stored: StoredModel,
+    folder: str | os.PathLike[str],
+    *,
+    generation: int = 0,
+    locked: bool = False,
+    announce: Callable[[str], None] | None = None,
 ) -> Manifest:
     """Store a model with all that goes with it; parameters as of `save`."""
     return save(
@@ -171,6 +183,7 @@ def save_bundle(
         vocabulary=stored.vocabulary,
         generation=generation,
         locked=locked,
+        announce=announce,
     )
 
 

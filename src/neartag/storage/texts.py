@@ -54,7 +54,13 @@ class Texts(Sequence[str]):
 
     def keep(self, mask: np.ndarray) -> Texts:
         """Return the texts where the mask (n,) is true."""
-        return Texts.from_strings(self[int(row)] for row in np.flatnonzero(mask))
+        blocks = []
+        for (content, ends), start in zip(self._blocks, self._starts, strict=False):
+            lengths = np.diff(ends)
+            kept = mask[start : start + len(lengths)]
+            ends_kept = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[kept])])
+            blocks.append((content[np.repeat(kept, lengths)], ends_kept))
+        return Texts(blocks)
 
     def __len__(self) -> int:
         return int(self._starts[-1])

@@ -6,31 +6,30 @@ is there until its own change is in place.
 
 from __future__ import annotations
 
+import getpass
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from neartag.core.errors import ModelError
+from neartag.core.errors import ModelError, NeartagError, ParameterError
 from neartag.data.documents import Document
 from neartag.storage import additions, store
+from neartag.storage.change_log import ChangeLog
 from neartag.storage.folder import remove_stale_files
 from neartag.storage.locking import lock
 from neartag.storage.manifest import MANIFEST, Manifest, read_manifest
+from neartag.storage.segments import merge_segments
+from neartag.tagging.changes import Added, Addition, AnyChange, Draft, LabelEdit, Origin, Removal
 from neartag.tagging.tagger import TextTagger
-from neartag.tagging.update import make_segment
 
 Signature = tuple[int, int, int]  # time, inode and size of model.json: they change with each change of the folder
 
 
-class Added(NamedTuple):
-    """What adding documents changed."""
-
-    ids: list[str]  # of all documents given
-    replaced: int  # how many of them took the place of a document
-    new_labels: list[str]  # that no document had before
+class RepeatedIdError(ParameterError):
+    """An id of a change was used before, for another one."""
 
 
 class LiveTagger:
@@ -40,6 +39,8 @@ class LiveTagger:
     ----------
     folder : str or path
         A model folder that was trained on documents.
+    who : str, optional
+        Who makes the changes, as the folder's log of changes names them; the user of this process unless given.
 
     Attributes
     ----------
@@ -70,8 +71,10 @@ class LiveTagger:
     1
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, who: str | None = None) -> None:
         self.folder = Path(folder)
+        self.log = ChangeLog(self.folder)
+        self._who = who or find_user()
         self._lock = threading.RLock()
         self._signature: Signature | None = None
         self._manifest: Manifest | None = None
@@ -108,23 +111,8 @@ class LiveTagger:
         """Add documents to the folder as `add` does, and return what that changed."""
         if not documents:
             return Added([], 0, [])
-        with self._change():
-            known = [document.id for document in documents if document.id is not None and document.id in self.tagger]
-            if replace and known:
-                # All in one write: a reader sees the old documents or the new ones, never neither.
-                changed = self.tagger.copy()
-                changed.forget(known)
-                n_labels = len(changed.labels)
-                ids, new_labels = changed.add_documents(documents), changed.labels[n_labels:]
-                self._write(changed)
-                return Added(ids, len(set(known)), new_labels)
-            segment = make_segment(self.tagger.stored, documents, self.tagger)
-            changed = self.tagger.copy()
-            changed.apply(segment)  # before it is written: what the model does not take must not get into the folder
-            self._manifest = additions.append_segment(self.folder, segment, self.manifest)
-            self._signature = self._read_signature()
-            self.tagger = changed
-            return Added(segment.ids, 0, segment.new_labels)
+        added: Added = self._commit_one(Addition(Origin(self._who), documents, replace))
+        return added
 
     def forget(self, ids: Iterable[str]) -> int:
         """Forget documents, on disk too, and return how many; the folder is written anew.
@@ -134,22 +122,61 @@ class LiveTagger:
         ids : iterable of str
             The documents' ids; DataError where there is no such document.
         """
-        with self._change():
-            changed = self.tagger.copy()
-            count = changed.forget(ids)
-            if count:
-                self._write(changed)
-            return count
+        names = [ids] if isinstance(ids, str) else list(ids)
+        return int(self._commit_one(Removal(Origin(self._who), names))) if names else 0
 
-    def change_labels(self, change: Callable[[TextTagger], None]) -> None:
+    def change_labels(self, change: Callable[[TextTagger], None], **details: Any) -> None:
         """Rename, merge or close labels, on disk too: `change` is called with a tagger that it may change.
 
-        The folder is written anew, and holds the old labels or the new ones whatever happens.
+        The folder is written anew, and holds the old labels or the new ones whatever happens. Its log of changes gets
+        the details.
         """
-        with self._change():
-            changed = self.tagger.copy()
-            change(changed)
-            self._write(changed)
+        self._commit_one(LabelEdit(Origin(self._who), change, details))
+
+    def commit(self, changes: Sequence[AnyChange], *, locked: bool = False) -> list[Any]:
+        """Make all changes in one write, and return what each gave, or the error of one that is left out.
+
+        A change that was made before, by the same client with the same id, is not made again. All are on disk when this
+        returns. With `locked` the caller holds the folder's lock.
+        """
+        with self._change(locked):
+            draft = Draft(self.tagger)
+            first: dict[Origin, int] = {}  # the first of those that are the same change, sent again
+            owners: dict[tuple[str, str], Origin] = {}  # of an id, by who gave it
+            for number, change in enumerate(changes):
+                origin = change.origin
+                if first.setdefault(origin, number) == number:
+                    earlier = self._find_made(origin, owners.setdefault((origin.who, origin.request), origin))
+                    if earlier is None:
+                        draft.take(number, change)
+                    else:
+                        draft.outcomes[number] = earlier
+            draft.apply()
+            if draft.logged:
+                try:
+                    self._write(draft)
+                except NeartagError as error:
+                    if not self.log.settle():  # it may have failed after the switch
+                        draft.outcomes.update(dict.fromkeys(draft.logged, error))
+        return [draft.outcomes[first[change.origin]] for change in changes]
+
+    def _commit_one(self, change: AnyChange) -> Any:
+        outcome = self.commit([change])[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def _find_made(self, origin: Origin, owner: Origin) -> Any:
+        """Return what a change gave that was made already, an error where its id is another's, None where it is new."""
+        used = RepeatedIdError(f"the id {origin.request} was another change's: give each change an id of its own")
+        if owner != origin:
+            return used
+        found = self.log.find(origin.who, origin.request)
+        if found is None or not found.made:
+            return None
+        if found.line.get("fingerprint") != origin.fingerprint:
+            return used
+        return read_outcome(found.line)
 
     @property
     def manifest(self) -> Manifest:
@@ -163,20 +190,34 @@ class LiveTagger:
         return self._signature
 
     @contextmanager
-    def _change(self) -> Iterator[None]:
+    def _change(self, locked: bool) -> Iterator[None]:
         """Hold the folder for a change, with what others have written taken in.
 
         A writer that was killed may have left files, with documents that it had forgotten among them: they are removed.
         """
-        with self._lock, lock(self.folder):
+        with nullcontext() if locked else lock(self.folder), self._lock:
             self.refresh()
+            self.log.settle()
             remove_stale_files(self.folder, self.manifest.files)
             yield
 
-    def _write(self, changed: TextTagger) -> None:
-        store.save_bundle(changed.stored, self.folder, generation=self.manifest.generation + 1, locked=True)
-        # Read it again: then it is mapped and rounded as for everybody else, and takes no memory of our own.
-        self.tagger = self._load()
+    def _write(self, draft: Draft) -> None:
+        def announce(digest: str) -> None:
+            self.log.begin(draft.logged.values(), digest)
+
+        if draft.rewrites:
+            generation = self.manifest.generation + 1
+            store.save_bundle(draft.tagger.stored, self.folder, generation=generation, locked=True, announce=announce)
+        else:
+            segment = merge_segments(draft.segments)
+            self._manifest = additions.append_segment(self.folder, segment, self.manifest, announce)
+            self._signature = self._read_signature()
+            self.tagger = draft.tagger
+        with suppress(ModelError):  # whoever writes next finds out
+            self.log.settle(made=True)
+        if draft.rewrites:
+            # Read it again: then it is mapped and rounded as for everybody else, and takes no memory of our own.
+            self.tagger = self._load()
 
     def _load(self) -> TextTagger:
         """Return the tagger of the folder as it is now; `refresh` sees what is written meanwhile."""
@@ -220,3 +261,19 @@ def read_signature(folder: Path) -> Signature:
     """Return the signature of a folder as it is now; OSError where it has no manifest."""
     status = os.stat(folder / MANIFEST)
     return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def read_outcome(line: dict[str, Any]) -> Any:
+    """Return what a change gave, from its line in the log."""
+    if line["what"] == "add":
+        return Added(list(line["documents"]), int(line["replaced"]), list(line["new_labels"]))
+    return int(line["forgotten"]) if line["what"] == "forget" else None
+
+
+def find_user() -> str:
+    """Return who runs this process, as the log of changes names them."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        name = "unknown"
+    return "user:" + "".join(each if each.isalnum() and each.isascii() else "-" for each in name)[:64]

@@ -29,13 +29,8 @@ def make_segment(stored: StoredModel, documents: Sequence[Document], taken: Cont
     A document without an id gets one that no other document has. DataError for an id that is taken or given twice, and
     for a label that a closed vocabulary does not have.
     """
+    check_ids(documents, taken)
     ids = [uuid.uuid4().hex if document.id is None else document.id for document in documents]
-    seen: set[str] = set()
-    for name in ids:
-        if name in taken or name in seen:
-            why = "given twice" if name in seen else "there already: replace or forget it, or choose another id"
-            raise DataError(f"the document {name!r} is {why}")
-        seen.add(name)
     column = {name: place for place, name in enumerate(stored.label_names or [])}
     known = len(column)
     named = [_known_labels(stored, document, column) for document in documents]
@@ -46,6 +41,16 @@ def make_segment(stored: StoredModel, documents: Sequence[Document], taken: Cont
     rows = normalise(as_rows(encode_documents(stored.features, documents)))  # (m, d)
     texts = None if stored.texts is None else Texts.from_strings(document.text for document in documents)
     return Segment(rows, Y, ids, list(column)[known:], texts)
+
+
+def check_ids(documents: Sequence[Document], taken: Container[str]) -> None:
+    """Raise DataError where a document's id is taken or given twice."""
+    seen: set[str] = set()
+    for name in (document.id for document in documents if document.id is not None):
+        if name in taken or name in seen:
+            why = "given twice" if name in seen else "there already: replace or forget it, or choose another id"
+            raise DataError(f"the document {name!r} is {why}")
+        seen.add(name)
 
 
 def _known_labels(stored: StoredModel, document: Document, known: Container[str]) -> list[str]:
@@ -96,8 +101,14 @@ def number_points(stored: StoredModel) -> dict[str, int]:
 def mark_points(n_points: int, row_of: Mapping[str, int], ids: Iterable[str]) -> np.ndarray:
     """Return a mask (n_points,) of those that have these ids; DataError where there is no such point."""
     marked = np.zeros(n_points, bool)
-    for name in ids:
-        if name not in row_of:
-            raise DataError(f"there is no document {name!r} to forget: check its id")
-        marked[row_of[name]] = True
+    names = list(ids)
+    check_known(names, row_of)
+    marked[[row_of[name] for name in names]] = True
     return marked
+
+
+def check_known(ids: Iterable[str], known: Container[str]) -> None:
+    """Raise DataError where there is no document of such an id."""
+    for name in ids:
+        if name not in known:
+            raise DataError(f"there is no document {name!r} to forget: check its id")

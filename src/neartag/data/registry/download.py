@@ -7,7 +7,6 @@ has arrived whole, has the expected checksum, and could be unpacked.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.extras import install_hint
 from neartag.core.progress import Progress
+from neartag.core.replace_file import replace_file
 from neartag.data.registry import archives
 from neartag.data.registry.addresses import Address, advice, parse_address, read_addresses
 from neartag.data.registry.checksums import CHECKSUM_FILE, checksum, read_checksums, write_checksum
@@ -150,7 +150,7 @@ def _keep(name: str, fetched: Path, address: Address, folder: Path) -> Download:
         raise DataError(f"{address.url} holds no train.txt or test.txt, but {held}; nothing was kept")
     # The line first: an archive without one would be refused, a line without an archive does no harm.
     write_checksum(target, actual)
-    os.replace(archive, target)
+    replace_file(archive, target)
     return Download(target, actual, expected is not None)
 
 

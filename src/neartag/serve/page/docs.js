@@ -3,8 +3,11 @@
 import { at, make } from "./dom.js";
 
 const BODY = "application/json";
+let readingNeedsToken = false;
 
 async function begin() {
+  const health = await fetch("health");
+  readingNeedsToken = health.ok && (await health.json()).needs_token;
   const answer = await fetch("openapi.json");
   if (!answer.ok) throw new Error(`The server answered with error ${answer.status}.`);
   const description = await answer.json();
@@ -15,7 +18,7 @@ async function begin() {
 }
 
 function section(method, path, operation, description) {
-  const id = `${method}${path.replaceAll("/", "-")}`;
+  const id = `${method}${path.replaceAll(/[/{}]/g, "-")}`;
   const sheet = make(
     "section",
     { class: "sheet api", id, "aria-labelledby": `${id}-title` },
@@ -77,7 +80,7 @@ function typeOf(schema, description) {
 }
 
 function trial(method, path, operation, example) {
-  const id = `${method}${path.replaceAll("/", "-")}`;
+  const id = `${method}${path.replaceAll(/[/{}]/g, "-")}`;
   const form = make("form", { class: "stack" });
   const inputs = new Map();
   const field = (name, made) => {
@@ -91,16 +94,20 @@ function trial(method, path, operation, example) {
     body.value = JSON.stringify(example ?? {}, null, 2);
     field("body", body);
   }
-  if (operation.security) field("token", make("input", { type: "password", autocomplete: "off" }));
+  if (operation.security || readingNeedsToken) field("token", make("input", { type: "password", autocomplete: "off" }));
   const output = make("pre", { role: "status", tabindex: "0", "aria-label": "Answer" });
   form.append(make("div", { class: "act" }, make("button", { class: "plain" }, "Send")), output);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const values = (operation.parameters ?? []).map(({ name }) => [name, inputs.get(name).value]).filter(([, value]) => value !== "");
-    const query = values.length ? `?${new URLSearchParams(values)}` : "";
+    const given = (operation.parameters ?? []).map((each) => [each.name, inputs.get(each.name).value, each.in]);
+    const values = given.filter(([, value, place]) => value !== "" && place === "query");
+    const query = values.length ? `?${new URLSearchParams(values.map(([name, value]) => [name, value]))}` : "";
+    const parts = given.filter(([, , place]) => place === "path");
+    const whole = parts.reduce((made, [name, value]) => made.replace(`{${name}}`, encodeURIComponent(value)), path);
     const headers = method === "POST" ? { "Content-Type": BODY } : {};
+    for (const [name, value, place] of given) if (value !== "" && place === "header") headers[name] = value;
     if (inputs.get("token")?.value) headers.Authorization = `Bearer ${inputs.get("token").value}`;
-    output.textContent = await sent(`${path.slice(1)}${query}`, { method, headers, body: inputs.get("body")?.value });
+    output.textContent = await sent(`${whole.slice(1)}${query}`, { method, headers, body: inputs.get("body")?.value });
   });
   return make("details", { "aria-label": "Try it" }, make("summary", {}, "Try it"), form);
 }

@@ -1,20 +1,22 @@
-// What a tab remembers until it is closed; where the browser keeps nothing, nothing is remembered.
+// What a tab remembers until it is closed; where the browser keeps nothing, until the page is left.
 
 const PREFIX = "neartag-";
+const here = new Map();
 
 export function recall(key) {
   try {
-    return JSON.parse(sessionStorage.getItem(PREFIX + key));
+    return JSON.parse(sessionStorage.getItem(PREFIX + key)) ?? here.get(key) ?? null;
   } catch {
-    return null;
+    return here.get(key) ?? null;
   }
 }
 
 export function remember(key, value) {
+  here.delete(key);
   try {
     if (value === null) sessionStorage.removeItem(PREFIX + key);
     else sessionStorage.setItem(PREFIX + key, JSON.stringify(value));
   } catch {
-    // full, or not allowed
+    here.set(key, value); // full, or not allowed
   }
 }

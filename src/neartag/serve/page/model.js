@@ -1,13 +1,20 @@
 // What the server says about its model, and what that allows.
 
 import { at, counted, make, percent } from "./dom.js";
-import { ask } from "./server.js";
 import { state } from "./state.js";
+import { readHealth } from "./token.js";
 
 const CLOSED = "This page only reads. To correct, add and delete documents here, start the server with a token: set the variable NEARTAG_TOKEN, or give --token-file.";
 
+const NO_TOKEN = "This server needs a token, for reading too. Reload the page to give it.";
+
 export async function showModel() {
-  const health = await ask("health", undefined, { newest: "health" });
+  const health = await readHealth();
+  if (health === null) {
+    at("closed").textContent = NO_TOKEN;
+    at("closed").hidden = false;
+    return;
+  }
   const { model } = health;
   state.health = health;
   state.calibrated = model.calibrated;

@@ -1,6 +1,7 @@
 // Asking the server: one newest request of each kind, and what to do where it does not answer.
 
 import { at } from "./dom.js";
+import { recall } from "./memory.js";
 
 const PATIENCE = 15000; // milliseconds; a little more than the server gives a request
 
@@ -29,7 +30,14 @@ export async function sendFile(path, file, settings = {}) {
   return send(path, { method: "POST", headers, body: file }, { whole: true, ...settings });
 }
 
-async function send(path, request, { token, newest, whole = false, patience = PATIENCE } = {}) {
+let giveToken = async () => false; // asks the reader for a token, and says whether there is one now
+
+export function whenTokenNeeded(act) {
+  giveToken = act;
+}
+
+async function send(path, request, settings) {
+  const { token = recall("token"), id, newest, whole = false, patience = PATIENCE } = settings;
   const control = new AbortController();
   if (newest) {
     underway.get(newest)?.abort();
@@ -39,6 +47,7 @@ async function send(path, request, { token, newest, whole = false, patience = PA
   const stale = () => newest && underway.get(newest) !== control;
   try {
     if (token) request.headers.Authorization = `Bearer ${token}`;
+    if (id) request.headers["X-Request-Id"] = id;
     const answer = await fetch(path, { ...request, signal: control.signal, cache: "no-store" });
     const read = whole && answer.ok ? answer.blob() : answer.json();
     const text = await read.catch((error) => {
@@ -46,6 +55,7 @@ async function send(path, request, { token, newest, whole = false, patience = PA
       return null; // not JSON: from something that stands between the server and us
     });
     if (stale()) throw new Stale();
+    if (answer.status === 401 && settings.token === undefined && (await giveToken())) return await send(path, request, settings);
     if (!answer.ok) throw new Refused(answer.status, refusal(text, answer.status));
     reached();
     return { answer, text };

@@ -28,6 +28,7 @@ from neartag.serve.schemas.common import (
 from neartag.serve.schemas.documents import (
     Added,
     AddRequest,
+    ChangeState,
     Documents,
     ForgetRequest,
     Forgotten,
@@ -37,7 +38,7 @@ from neartag.serve.schemas.documents import (
 )
 from neartag.serve.schemas.maps import Cluster, Map, MapPoint, MapRequest, Place
 from neartag.serve.schemas.reviews import Doubt, Doubts, DoubtsRequest, NearDocument, Review, ReviewRequest, ToLabel
-from neartag.serve.schemas.service import Error, Health
+from neartag.serve.schemas.service import Error, Health, ShortHealth
 from neartag.serve.schemas.tagging import (
     Explained,
     ExplainRequest,
@@ -63,6 +64,7 @@ __all__ = [
     "THRESHOLD_PATTERN",
     "AddRequest",
     "Added",
+    "ChangeState",
     "Cluster",
     "Documents",
     "Doubt",
@@ -91,6 +93,7 @@ __all__ = [
     "ReviewRequest",
     "Score",
     "Share",
+    "ShortHealth",
     "Span",
     "Tag",
     "TagRequest",

@@ -57,6 +57,26 @@ class Forgotten(BaseModel):
     forgotten: int
 
 
+class ChangeState(BaseModel):
+    """What became of a change."""
+
+    model_config = example(
+        {
+            "id": "0f9c2a7e",
+            "state": "made",
+            "what": "add",
+            "time": "2026-11-17T12:41:07.318Z",
+            "answer": {"ids": ["my-chess"], "new_labels": ["my::label"]},
+        }
+    )
+
+    id: str
+    state: str = Field(description="made, not made, or under way.", pattern="^(made|not made|under way)$")
+    what: str | None = Field(description="add or forget; null where it is not begun.")
+    time: str | None = Field(description="When it was begun, in UTC.")
+    answer: Added | Forgotten | None = Field(description="What the change was answered with, if it was made.")
+
+
 class KnownLabels(BaseModel):
     """Labels that fit what was typed: first those that begin so, then those with a word that does, then the others.
 

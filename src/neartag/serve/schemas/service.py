@@ -29,6 +29,7 @@ class Health(BaseModel):
                 "languages": [],
             },
             "writable": True,
+            "needs_token": False,
             "lag_seconds": 0.0,
             "reload_error": None,
             "neartag": "0.1.0",
@@ -45,10 +46,18 @@ class Health(BaseModel):
         "scores that thresholds such as f1 stand for; languages of the labels' names."
     )
     writable: bool = Field(description="Whether a token is configured, without which nothing is added or forgotten.")
+    needs_token: bool = Field(description="Whether reading needs a token too.")
     lag_seconds: float = Field(description="For how long the folder has held something that is not served yet.")
     reload_error: str | None = Field(description="Why the folder could not be taken in as it is now.")
     neartag: str
     pid: int
+
+
+class ShortHealth(BaseModel):
+    """What a request without a token is told where reading needs one."""
+
+    ok: bool
+    needs_token: bool
 
 
 class Error(BaseModel):
