@@ -40,7 +40,7 @@ def take_other_labels(context: TaskContext) -> Arrays:
 def make_centroid_block(context: TaskContext, of: str, first: int, last: int) -> Arrays:
     """Return the means (m, d) of a block of labels."""
     Y = read_labels(context, of)
-    having = csr_matrix(Y.T.tocsr())[first:last]  # (m, n)
+    having = csr_matrix(Y[:, first:last].T.tocsr())  # (m, n); to turn all of Y would take as long for every block
     means, lengths = make_block(read_rows(context, of), having, count_entries_kept(Y), context.threads)
     arrays: Arrays = {"lengths": lengths}
     put_matrix(arrays, "means", means)

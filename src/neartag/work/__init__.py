@@ -15,6 +15,9 @@ A task that is finished has its part in the work folder. That is the checkpoint:
 folder goes on with the tasks that have no part yet. A part that was cut or changed is found by its digest, and
 computed again.
 
+What each task took is written into the work folder too (`times.py`). From that `rates.py` learns what tasks cost, and
+`simulation.py` tells how long a plan would take on a cluster that is not there.
+
 What is to be done is planned where the method is: `x1/plan.py`, `rerank/plan.py`. This room knows nothing of X1. How
 many clusters there are is known only when the points are divided, so a plan may grow while it runs: `then`, which an
 executor calls when a task has ended, returns the tasks that can be planned from then on.

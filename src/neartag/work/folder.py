@@ -2,6 +2,7 @@
 
     plan.json               what is computed of which data: who goes on with the folder must want the same
     parts/<name>.part       a safetensors file, then the SHA-256 of all of it
+    times/<process>.jsonl   what each task took
 
 A part is written beside its place and then renamed, so that a file with its name is whole, unless the disk was not.
 Nothing waits for the disk: where the power fails in the wrong moment a part may be cut, which its digest tells.
@@ -21,6 +22,7 @@ from typing import Any
 from neartag.core.errors import ModelError, ParameterError, WorkError
 from neartag.linalg import tensors
 from neartag.work.parts import Arrays
+from neartag.work.times import TaskTime, append_time
 
 PLAN, PARTS, ENDING = "plan.json", "parts", ".part"
 DIGEST_BYTES = hashlib.sha256().digest_size
@@ -126,6 +128,10 @@ class WorkFolder:
 
     def discard(self, name: str) -> None:
         """Keep the part: it is the checkpoint."""
+
+    def record(self, took: TaskTime) -> None:
+        """Write down what a task took."""
+        append_time(self.place, took)
 
     def inside(self, name: str) -> WorkFolder:
         """Return a folder in this one for the parts of another plan that belongs to this one's."""

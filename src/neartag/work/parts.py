@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows
 from neartag.work.task import Task
+from neartag.work.times import Stopwatch, TaskTime
 
 Arrays = dict[str, np.ndarray]
 
@@ -32,6 +33,9 @@ class Parts(Protocol):
 
     def discard(self, name: str) -> None:
         """Let a part go that no task reads any more, if that saves memory."""
+
+    def record(self, took: TaskTime) -> None:
+        """Write down what a task took, if anybody may want to know."""
 
     def inside(self, name: str) -> Parts:
         """Return a place for the parts of another plan that belongs to this one."""
@@ -58,6 +62,9 @@ class MemoryParts:
     def discard(self, name: str) -> None:
         """Forget a part."""
         self._parts.pop(name, None)
+
+    def record(self, took: TaskTime) -> None:
+        """Forget it."""
 
     def inside(self, name: str) -> MemoryParts:
         """Return a place for the parts of another plan that belongs to this one."""
@@ -90,8 +97,10 @@ class TaskContext:
 
 def run_task(task: Task, parts: Parts, threads: int = 1, report: Callable[[int], None] | None = None) -> None:
     """Compute a task's part, and keep it."""
-    context = TaskContext(parts, task.inputs, threads, report)
-    parts.put(task.name, task.resolve()(context, **task.arguments))
+    watch, context = Stopwatch(), TaskContext(parts, task.inputs, threads, report)
+    arrays = task.resolve()(context, **task.arguments)
+    parts.put(task.name, arrays)
+    parts.record(watch.stop(task, threads, sum(array.nbytes for array in arrays.values())))
 
 
 def put_json(arrays: Arrays, name: str, value: Any) -> None:
