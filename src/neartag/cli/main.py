@@ -34,6 +34,7 @@ from neartag.cli.predict import predict
 from neartag.cli.reproduce import reproduce
 from neartag.cli.review import review
 from neartag.cli.serve import serve
+from neartag.cli.sign import new_key, sign
 from neartag.cli.tag import explain, tag
 from neartag.cli.train import train
 from neartag.cli.tune import tune
@@ -120,6 +121,8 @@ for command in (
     convert,
     merge,
     serve,
+    sign,
+    new_key,
     reproduce,
     warm_up,
 ):

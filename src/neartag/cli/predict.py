@@ -17,12 +17,14 @@ from neartag.cli.options import Jobs, Model, Quiet
 from neartag.cli.output_file import Overwrite, check_output
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import check_source
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import DataError, ParameterError
 from neartag.work.engines import Engine
 
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
 
+@with_trust
 @with_reading
 def predict(
     model: Model,
@@ -55,6 +57,7 @@ def predict(
     quiet: Quiet = False,
     *,
     reading: Reading,
+    trust: Trust,
 ) -> None:
     r"""Write the best labels of each point, one line per point.
 
@@ -83,7 +86,7 @@ def predict(
     progress = output.progress(quiet)
     with _open_output(target) as stream:  # first: a file that cannot be written is reported at once
         with progress.start(None, f"loading {model}"):
-            stored = store.load(model)
+            stored = store.load(model, trust=trust)
         with progress.start(None, f"reading {source}"):
             rows = load_rows(source, stored, reading, plain_text=text)
         reading.warn_skipped()

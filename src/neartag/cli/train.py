@@ -164,7 +164,7 @@ def train(
         merge.add_learners(data, model, add_learners, settings, who, reading, as_json=as_json, quiet=quiet)
         return
     options = EncoderOptions(
-        encoder,
+        encoder if encoder is not None or preset is None else presets.get_encoder(preset),
         features,
         word_pairs,
         char_ngrams,
@@ -218,7 +218,7 @@ def train(
             encode_minutes=encode_minutes,
         )
     if fitted is None:
-        options.refuse_rows(data)
+        replace(options, name=encoder).refuse_rows(data)  # not for what the preset brought
         if options.preset is not None:
             output.message(f"the features of {preset} are for texts, and {data} holds rows of features", quiet=quiet)
     choice = getattr(fitted, "choice_", None)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 
 class NeartagError(Exception):
-    """An error that the user can correct; the base of the others."""
+    """An error that the user can correct; the base of the others. Its message is one line, whatever it quotes."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(" ".join(part.strip() for part in message.splitlines() if part.strip()))
 
 
 class ParameterError(NeartagError, ValueError):

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges, single_threaded_blas
 from neartag.linalg import csr
+from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.rows import CSRArrays, Rows, column_counts, compact, csr_arrays, dense, transpose
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.search import inverted_index_kernels as kernels
@@ -88,7 +89,7 @@ class FeatureIndex:
         """
         if self.is_sparse:
             return self._find_sparse(as_csr_arrays(X), count, threads, prune, restrict_to)
-        queries = X.to_dense() if isinstance(X, SingleRow) else dense(X)
+        queries = X.to_dense() if isinstance(X, SingleRow) else dense(words_of(X))
         with single_threaded_blas():
             if restrict_to is None:
                 ids, cosines = nearest(queries, self.postings, count, threads)
