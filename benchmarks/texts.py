@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from typing import NamedTuple
 
 import numpy as np
 import pages
@@ -88,9 +89,26 @@ def accuracy(name: str) -> dict:
     return {**result, "knn": knn[best], "knn_neighbours": best}
 
 
-def new_labels(seed: int = 0) -> dict:
-    """Recall at 5 of tags that came after training, on documents that were not added."""
-    everything = texts_of("cooking", "train")
+class NewLabels(NamedTuple):
+    """Documents without some labels, some with them that are added, others with them that are asked, and the labels."""
+
+    old: list[Document]
+    added: list[Document]
+    rest: list[Document]
+    labels: set[str]
+
+    def recall(self, tagger: TextTagger) -> float:
+        """How many of the new labels of the documents asked are among the best 5, in percent."""
+        found = wanted = 0
+        for document, tags in zip(self.rest, tagger.predict([each.text for each in self.rest], 5), strict=True):
+            truth = self.labels & set(document.labels)
+            found += len(truth & {tag.label for tag in tags})
+            wanted += len(truth)
+        return 100 * found / wanted
+
+
+def withhold_labels(everything: list[Document], seed: int = 0) -> NewLabels:
+    """Return 20 tags with 20 to 100 documents each, all documents apart that have one, and 5 of each to be added."""
     counts: dict[str, int] = {}
     for document in everything:
         for label in document.labels:
@@ -113,22 +131,18 @@ def new_labels(seed: int = 0) -> dict:
             rest.append(document)
     added = [document._replace(id=f"added-{number}") for number, document in enumerate(added)]
     old = [document._replace(id=f"old-{number}") for number, document in enumerate(old)]
+    return NewLabels(old, added, rest, new)
 
-    def recall(tagger: TextTagger) -> float:
-        found = wanted = 0
-        for document, tags in zip(rest, tagger.predict([each.text for each in rest], 5), strict=True):
-            given = {tag.label for tag in tags}
-            truth = new & set(document.labels)
-            found += len(truth & given)
-            wanted += len(truth)
-        return 100 * found / wanted
 
-    before = TextTagger(refine=False).fit_documents(old)
-    none = recall(before)
-    before.add_documents(added)
-    after = recall(before)
-    retrained = recall(TextTagger(refine=False).fit_documents([*old, *added]))
-    sizes = {"trained_on": len(old), "added": len(added), "asked": len(rest)}
+def new_labels(seed: int = 0) -> dict:
+    """Recall at 5 of tags that came after training, on documents that were not added."""
+    parts = withhold_labels(texts_of("cooking", "train"), seed)
+    before = TextTagger(refine=False).fit_documents(parts.old)
+    none = parts.recall(before)
+    before.add_documents(parts.added)
+    after = parts.recall(before)
+    retrained = parts.recall(TextTagger(refine=False).fit_documents([*parts.old, *parts.added]))
+    sizes = {"trained_on": len(parts.old), "added": len(parts.added), "asked": len(parts.rest)}
     return {**sizes, "before": none, "added_recall": after, "retrained": retrained, "share": 100 * after / retrained}
 
 

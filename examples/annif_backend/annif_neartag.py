@@ -5,6 +5,7 @@
 
 A project of this backend can `learn`: documents are added in milliseconds, and subjects that nobody had used before are
 suggested right after. Texts go through the project's analyzer first, so that its stemming and its language count.
+With `encoder=FOLDER` a sentence encoder reads the texts as they are, and their words are counted without the analyzer.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from annif.util import boolean
 
 from neartag import LiveTagger, TextTagger, TfidfFeatures, X1Classifier
 from neartag.data.documents import Document
+from neartag.encoders.hybrid import HybridFeatures
 
 # Settings of X1 that a project may give, with their types; `neartag methods x1` says what they mean.
 SETTINGS = {
@@ -50,6 +52,11 @@ class NeartagBackend(AnnifLearningBackend):
     def _folder(self) -> str:
         return os.path.join(self.datadir, self.MODEL_FOLDER)
 
+    @property
+    def _encoder(self) -> str:
+        """The sentence encoder that the project names, or nothing."""
+        return str(self.params.get("encoder") or "")
+
     def initialize(self, parallel: bool = False) -> None:
         """Load the model; each process maps the same files."""
         if self._live is None:
@@ -65,7 +72,9 @@ class NeartagBackend(AnnifLearningBackend):
         settings = {
             name: read(params[name]) for name, read in SETTINGS.items() if params.get(name) not in (None, "auto")
         }
-        features = TfidfFeatures(min_df=int(params["min_df"]), word_pairs=boolean(params["word_pairs"]))
+        features: Any = TfidfFeatures(min_df=int(params["min_df"]), word_pairs=boolean(params["word_pairs"]))
+        if self._encoder:
+            features = HybridFeatures(features, self._encoder.split(","))
         classifier = X1Classifier(n_jobs=jobs or -1, **settings)
         tagger = TextTagger(features, classifier, keep_texts=False).fit_documents(self._documents(corpus.documents))
         tagger.save(self._folder)
@@ -79,7 +88,7 @@ class NeartagBackend(AnnifLearningBackend):
     def _suggest_batch(self, documents: list[Any], params: dict[str, Any]) -> SuggestionBatch:
         assert self._live is not None
         self._live.refresh()
-        texts = [self._words(document.text) for document in documents]
+        texts = [self._read(document.text) for document in documents]
         found = self._live.tagger.predict(texts, k=int(params["limit"]))
         subjects = self.project.subjects
         return SuggestionBatch.from_sequence(
@@ -96,13 +105,16 @@ class NeartagBackend(AnnifLearningBackend):
         )
 
     def _documents(self, documents: Iterable[Any]) -> Iterator[Document]:
-        """Yield Annif's documents as ours: words as the project's analyzer sees them, subjects by URI, no ids."""
+        """Yield Annif's documents as ours: texts as `_read` returns them, subjects by URI, no ids."""
         subjects = self.project.subjects
         for document in documents:
             uris = [subjects[number].uri for number in document.subject_set]
-            yield Document(self._words(document.text), uris, None, None, "")
+            yield Document(self._read(document.text), uris, None, None, "")
 
-    def _words(self, text: str) -> str:
+    def _read(self, text: str) -> str:
+        """Return a text's words as the project's analyzer sees them; a sentence encoder needs the text itself."""
+        if self._encoder:
+            return text
         return " ".join(self.project.analyzer.tokenize_words(text))
 
 

@@ -96,3 +96,20 @@ def test_it_learns_a_subject_that_nobody_had(workplace):
     assert "tandems" not in annif(workplace, "suggest", "neartag-en", stdin=text)
     annif(workplace, "learn", "neartag-en", "new.tsv")
     assert "tandems" in annif(workplace, "suggest", "neartag-en", stdin=text)
+
+
+def test_a_sentence_encoder_reads_the_texts_themselves(workplace):
+    pytest.importorskip("tokenizers", reason="sentence encoders need tokenizers")
+    sys.path.insert(0, str(HERE.parents[1] / "tests"))
+    from sentence_helpers import make_static
+
+    encoder = make_static(workplace / "encoder")
+    other = PROJECT.replace("neartag-en", "meaning-en") + f"encoder={encoder}\n"
+    (workplace / "projects.cfg").write_text(PROJECT + other)
+    # The encoder knows "dough" and "engine", which no document has.
+    texts = {"bread": "bread teig today", "bicycles": "engine wagen again"}
+    lines = [f"{texts[name]}\t<{uri(name)}>" for name in texts for _ in range(30)]
+    (workplace / "meaning.tsv").write_text("\n".join(lines) + "\n")
+    annif(workplace, "train", "meaning-en", "meaning.tsv")
+    assert "bread" in annif(workplace, "suggest", "meaning-en", stdin="Leipä ja taikina").splitlines()[0]
+    assert "bicycles" in annif(workplace, "suggest", "meaning-en", stdin="auto").splitlines()[0]

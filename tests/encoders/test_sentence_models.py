@@ -134,9 +134,35 @@ def test_what_a_folder_says_is_read(tmp_path):
     del files["1_Pooling/config.json"]
     with pytest.raises(ModelError, match=r"has no 1_Pooling/config\.json"):
         pooling.read_settings(files.get, "here")
-    files["modules.json"] = [{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}]
-    with pytest.raises(ModelError, match="a step 'Dense', which neartag cannot do"):
+    files["modules.json"] = [{"type": "sentence_transformers.models.CNN", "path": "2_CNN"}]
+    with pytest.raises(ModelError, match="a step 'CNN', which neartag cannot do"):
         pooling.read_settings(files.get, "here")
+
+
+def test_a_dense_layer_must_be_inside_the_model(copy):
+    """Its weights lie in a file of their own, which neartag does not read: the model's own vector is taken."""
+    onnx = pytest.importorskip("onnx")
+    modules = json.loads((copy / "modules.json").read_text())
+    modules.insert(2, {"type": "sentence_transformers.models.Dense", "path": "2_Dense"})
+    (copy / "modules.json").write_text(json.dumps(modules))
+    (copy / "2_Dense").mkdir()
+    (copy / "2_Dense" / "config.json").write_text(json.dumps({"in_features": 16, "out_features": 3}))
+    with pytest.raises(ModelError, match="asks for a dense layer, and the model has no output sentence_embedding"):
+        open_model(copy)
+    model, layer = onnx.load(copy / "model.onnx"), np.random.default_rng(0).normal(size=(16, 3)).astype(np.float32)
+    nodes = [  # the mean of all tokens, and the layer
+        onnx.helper.make_node("ReduceMean", ["last_hidden_state"], ["mean"], axes=[1], keepdims=0),
+        onnx.helper.make_node("MatMul", ["mean", "layer"], ["sentence_embedding"]),
+    ]
+    model.graph.node.extend(nodes)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(layer, "layer"))
+    wide = onnx.helper.make_tensor_value_info("sentence_embedding", onnx.TensorProto.FLOAT, ["n", 3])
+    model.graph.output.append(wide)
+    onnx.save(model, copy / "model.onnx")
+    opened = open_model(copy)
+    assert (opened.identity.dim, "the model's own vector" in opened.identity.pooling) == (3, True)
+    wanted = numpy_vectors(copy, ["uusi auto"], lambda hidden: hidden.mean(0)) @ layer
+    np.testing.assert_allclose(opened.encode(["uusi auto"]), wanted / np.linalg.norm(wanted), atol=1e-4)
 
 
 def test_a_vector_does_not_depend_on_other_texts(bert):
@@ -247,7 +273,14 @@ def test_truncated_weights(copy, tmp_path, share):
         assert "\n" not in str(told.value)
 
 
-def test_a_tokenizer_that_does_not_fit(copy, tmp_path):
+def test_weights_that_are_not_finite(tmp_path):
+    table = meaning_vectors(8)
+    table[5, 0] = np.nan
+    with pytest.raises(ModelError, match="its weights hold numbers that are not finite"):
+        open_model(make_static(tmp_path / "static", embeddings=table))
+
+
+def test_a_tokenizer_that_does_not_fit(copy, tmp_path, capfd):
     static = make_static(tmp_path / "static")
     for folder in (copy, static):
         write_tokenizer(folder, words=[*WORDS, *(f"more{number}" for number in range(50))])
@@ -260,6 +293,7 @@ def test_a_tokenizer_that_does_not_fit(copy, tmp_path):
         (folder / "tokenizer.json").unlink()
         with pytest.raises(ModelError, match=r"has no .*tokenizer\.json that can be read"):
             open_model(folder)
+    assert capfd.readouterr().err == "", "the error is all that is told"
 
 
 def test_weights_without_a_table(tmp_path):

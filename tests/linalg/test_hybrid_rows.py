@@ -10,7 +10,7 @@ from kernel_helpers import random_rows
 from neartag.core.errors import ParameterError
 from neartag.linalg import rows as linalg
 from neartag.linalg.conjugate_gradients import GramMatrix, column_squares, solve_ridge
-from neartag.linalg.hybrid_rows import HybridRows, vectors_of, words_of
+from neartag.linalg.hybrid_rows import HybridRows, as_one_matrix, vectors_of, words_of
 from neartag.linalg.products import matmul
 from neartag.linalg.single_row import as_csr_arrays
 from neartag.linalg.validation import check_features, check_training
@@ -106,3 +106,10 @@ def test_bad_rows_are_refused():
         check_features(HybridRows(rows.words, rows.vectors[:3]))
     with pytest.raises(ParameterError, match="30 points but Y has 2"):
         check_training(rows, np.eye(2))
+
+
+def test_one_matrix_for_methods_that_know_of_no_parts():
+    words, vectors = csr_matrix([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0, 0.0], [3.0, 4.0]], np.float32)
+    rows = HybridRows(words, vectors, 0.5)
+    assert np.array_equal(as_one_matrix(rows).toarray(), rows.toarray())
+    assert as_one_matrix(words) is words

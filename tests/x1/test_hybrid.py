@@ -212,3 +212,12 @@ def test_labels_are_merged(refined):
     truth[:, 14] = np.maximum(truth[:, 13], truth[:, 14])
     truth = csr_matrix(np.delete(truth, 13, axis=1))
     assert evaluate(merged.predict_topk(X_NEW)[0], truth, ks=(2,))["P@2"] > 95
+
+
+def test_few_words_that_most_rows_have():
+    """Rows of words that are well filled are searched as an array, and so are those that come with vectors."""
+    few = HybridRows(csr_matrix(np.abs(X.words.toarray()[:, :6]) + 0.1), X.vectors)
+    model = X1Classifier(**SMALL, refine=False, feature_share=0.3).fit(few, Y).model_
+    assert not model.index.is_sparse
+    labels, _ = model.predict_topk(few[:40], 2)
+    assert evaluate(labels, Y[:40], ks=(2,))["P@2"] > 30

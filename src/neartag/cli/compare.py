@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.encoder_options import EncoderOptions
+from neartag.cli.inspect import describe_encoders
 from neartag.cli.options import (
     METHOD_NAMES,
     AsJson,
@@ -72,6 +74,17 @@ def compare(
             "train.  [default: what the preset's file says, else auto]",
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|NAME",
+            help="A sentence encoder for all methods, as for neartag train: its vectors stand beside the words, for "
+            "methods that know of no parts in one matrix with them.  [default: what the preset's file says]",
+        ),
+    ] = None,
+    words: Annotated[
+        bool, typer.Option("--words/--no-words", help="Use words beside the vectors of a sentence encoder.")
+    ] = True,
     cuts: Annotated[str, typer.Option("-k", "--k", metavar="NUMBERS", help="The k of P@k.")] = "1,3,5",
     plot: Annotated[
         str | None,
@@ -106,7 +119,13 @@ def compare(
     shared = {**read_settings({"random_state": random_state, "max_memory": max_memory}), "n_jobs": jobs}
     check_source(source)
     check_source(target)
-    options = EncoderOptions(features=features, preset=None if preset is None else presets.get_features(preset))
+    options = EncoderOptions(
+        encoder if encoder is not None or preset is None else presets.get_encoder(preset),
+        features,
+        preset=None if preset is None else presets.get_features(preset),
+        words=words,
+        cache=True,
+    )
     options.check()
 
     from neartag.cli import compare_report
@@ -124,13 +143,13 @@ def compare(
     memory = shared.get("max_memory")
     with progress.start(None, f"reading {source}"):
         room = None if memory is None else parse_bytes(memory)
-        parts, encoder = load_parts(source, target, room, to_fit, reading, n_jobs=jobs, progress=progress)
+        parts, encoder_used = load_parts(source, target, room, to_fit, reading, n_jobs=jobs, progress=progress)
     reading.tell_understood(quiet)
-    if encoder is None:
-        options.refuse_rows(source)
+    if encoder_used is None:
+        replace(options, name=encoder).refuse_rows(source)
         if options.preset is not None:
             output.message(f"the features of {preset} are for texts, and {source} holds rows of features", quiet=quiet)
-    choice = getattr(encoder, "choice_", None)
+    choice = getattr(encoder_used, "choice_", None)
     propensities = propensity_a, propensity_b
     comparison = Comparison(parts, numbers, shared, progress, propensities=propensities, model_bytes=stored_bytes)
     outcomes = []
@@ -140,6 +159,7 @@ def compare(
     report = {
         "data": source if source == target else f"{source}, {target}",
         **({} if choice is None else {"feature_choice": choice.describe()}),
+        **describe_encoders(encoder_used),
         **comparison.report(outcomes),
     }
     if as_json:

@@ -42,6 +42,7 @@ def show(report: dict[str, Any]) -> None:
     output.show_bars(bars, title=f"{good[0]}, percent")
     print()
     choice = [("features", [report["feature_choice"]["message"]])] if "feature_choice" in report else []
+    choice += [("encoder", [f"{each['name']}, {each['dim']} dimensions"]) for each in report.get("encoders", [])]
     output.show_list([*choice, *((row["method"], [_in_words(row)]) for row in rows)], title="Settings")
 
 

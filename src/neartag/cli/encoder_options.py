@@ -150,6 +150,17 @@ class EncoderOptions:
         return read
 
 
+def find_place(name: str | None) -> str | None:
+    """Return a sentence encoder's name such that it means the same in any folder; None for none."""
+    if name in (None, NONE):
+        return None
+    each = [reference.strip() for reference in str(name).split(",")]
+    paths = [Path(reference).expanduser() for reference in each]
+    return ",".join(
+        str(path.resolve()) if path.exists() else reference for path, reference in zip(paths, each, strict=True)
+    )
+
+
 def open_sentence_encoder(name: str | None, part: str) -> Any:
     """Return the sentence encoder of this name, opened, with vectors kept; None for none."""
     from neartag.encoders.registry import ENCODERS

@@ -27,6 +27,7 @@ from neartag.cli.export import export
 from neartag.cli.hub import pull, push
 from neartag.cli.inspect import inspect
 from neartag.cli.labels import labels
+from neartag.cli.merge import merge
 from neartag.cli.methods import methods
 from neartag.cli.panels import PanelCommand
 from neartag.cli.predict import predict
@@ -118,6 +119,7 @@ for command in (
     methods,
     compare,
     convert,
+    merge,
     serve,
     sign,
     new_key,

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 
 EVERYDAY, DATA, FEATURES, METHOD, OUTPUT = "Everyday options", "Data", "Features", "Method", "Output"
 TRUST = "Checking the model"
+WORK = "Who does the work"
 MIN_OPTIONS = 9  # fewer stand in one panel
 # The panel of each option by its parameter's name. Parameters of methods bring theirs; anything else is of every day.
 _PANELS = {
@@ -27,6 +28,7 @@ _PANELS = {
         *("method", "calibration", "fix", "attempts", "changes", "random_state", "max_memory", "jobs", "resume"),
         *("propensity_a", "propensity_b"),
     ),
+    WORK: ("add_learners", "engine", "workers", "scheduler", "work_dir", "keep_work"),
     OUTPUT: ("keep_texts", "prefix", "plot", "cuts"),
     TRUST: ("expect_digest", "require_signature"),
 }
@@ -43,7 +45,7 @@ class PanelCommand(TyperCommand):
         """Write arguments, then options panel by panel."""
         arguments: list[tuple[str, str]] = []
         panels: dict[str, list[tuple[int, tuple[str, str]]]] = {
-            name: [] for name in (EVERYDAY, DATA, FEATURES, METHOD, OUTPUT, TRUST)
+            name: [] for name in (EVERYDAY, DATA, FEATURES, METHOD, WORK, OUTPUT, TRUST)
         }
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)

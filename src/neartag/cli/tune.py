@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neartag.cli import output, tune_report
-from neartag.cli.encoder_options import open_sentence_encoder, read_language
+from neartag.cli.encoder_options import find_place, open_sentence_encoder, read_language
 from neartag.cli.options import (
     METHOD_NAMES,
     AsJson,
@@ -139,7 +139,7 @@ def tune(
     features = None if tuned.features is None else points.describe_features(tuned.features)
     report = tune_report.make_report(tuned, data, features, out, random_state, minutes)
     if out is not None:
-        presets.write(out, tuned.method, tuned.settings, report["about"], features)
+        presets.write(out, tuned.method, tuned.settings, report["about"], features, find_place(encoder))
     if resume is not None:
         with contextlib.suppress(OSError):
             Path(resume).unlink()

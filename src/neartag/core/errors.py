@@ -24,3 +24,7 @@ class DataError(NeartagError, ValueError):
 
 class ModelError(NeartagError):
     """A model folder that is missing, damaged, or of a version that this neartag cannot read."""
+
+
+class WorkError(NeartagError):
+    """Work that could not be finished, for a reason outside of the program; what was done is kept."""

@@ -7,6 +7,7 @@ from a vocabulary, from a vocabulary that grows, or from hashing.
 from __future__ import annotations
 
 import re
+import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,8 @@ from neartag.core.errors import DataError
 Text = str | Sequence[str]
 
 WORD = re.compile(r"[^\W_]+")  # runs of letters and digits of any script
+# A letter with marks that stand behind it as characters of their own: some programs write "ä" so.
+MARKED = re.compile(r"[^\W_][\u0300-\u036f]+")
 # A table that cuts ASCII into words as WORD does, in less than half the time: it lower-cases letters, keeps digits, and
 # makes everything else a space.
 ASCII_WORDS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
@@ -31,10 +34,15 @@ def words_of(text: Text, number: int = 0) -> list[str]:
     if isinstance(text, str):
         if text.isascii():
             return text.encode().translate(ASCII_WORDS).decode().split()
-        return WORD.findall(text.lower())
+        return WORD.findall(MARKED.sub(_compose, text.lower()))
     if isinstance(text, (list, tuple)) and all(isinstance(word, str) for word in text):
         return [word.lower() for word in text]
     raise DataError(f"text {number} is {text!r:.60}: must be a string or a list of words")
+
+
+def _compose(match: re.Match[str]) -> str:
+    """Return a letter with its marks as one character, where there is one."""
+    return unicodedata.normalize("NFC", match[0])
 
 
 def pairs_of(words: list[str]) -> list[str]:
@@ -61,11 +69,27 @@ def spans_of(text: str) -> list[tuple[int, int, str]]:
     character's place.
     """
     lowered = text.lower()
-    spans = [(match.start(), match.end(), match[0]) for match in WORD.finditer(lowered)]
-    if len(lowered) == len(text):  # no character gets shorter, so none got longer either
+    composed = lowered if lowered.isascii() else MARKED.sub(_compose, lowered)
+    spans = [(match.start(), match.end(), match[0]) for match in WORD.finditer(composed)]
+    if len(lowered) == len(text) == len(composed):  # no character gets shorter, so none got longer either
         return spans
     origin = [place for place, character in enumerate(text) for _ in character.lower()]
-    return [(origin[start], origin[end - 1] + 1, word) for start, end, word in spans]
+    starts, ends = _places_of_composed(lowered)
+    return [(origin[starts[start]], origin[ends[end - 1]] + 1, word) for start, end, word in spans]
+
+
+def _places_of_composed(lowered: str) -> tuple[list[int], list[int]]:
+    """Return the first and the last character that each character comes from, once letters and marks are composed."""
+    starts: list[int] = []
+    ends: list[int] = []
+    before = 0
+    for match in MARKED.finditer(lowered):
+        plain, count = range(before, match.start()), len(_compose(match))
+        starts += [*plain, *([match.start()] * count)]
+        ends += [*plain, *([match.end() - 1] * count)]
+        before = match.end()
+    plain = range(before, len(lowered))
+    return [*starts, *plain], [*ends, *plain]
 
 
 class CacheLimits(NamedTuple):

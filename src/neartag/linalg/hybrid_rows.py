@@ -107,6 +107,13 @@ class HybridColumns:
         return int(self.words.shape[0] + self.vectors.shape[1]), int(self.words.shape[1])
 
 
+def as_one_matrix(rows: Any) -> Any:
+    """Return hybrid rows as one CSR matrix (n, d + e), for methods that know of no parts; other rows as they are."""
+    if not isinstance(rows, HybridRows):
+        return rows
+    return csr_matrix(sparse.hstack([rows.words, csr_matrix(rows.weighted_vectors())], format="csr"))
+
+
 def words_of(rows: Any) -> Any:
     """Return the words of hybrid rows; other rows as they are."""
     return rows.words if isinstance(rows, HybridRows) else rows

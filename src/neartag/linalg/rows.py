@@ -52,7 +52,7 @@ def is_dense(rows: Rows) -> bool:
         return False
     some = rows[:: max(1, rows.shape[0] // SAMPLED_ROWS)]
     filled = np.count_nonzero(some.data if sparse.issparse(some) else some)
-    return filled >= DENSE_SHARE * max(1, some.shape[0] * some.shape[1])
+    return bool(filled >= DENSE_SHARE * max(1, some.shape[0] * some.shape[1]))
 
 
 def compact(rows: Rows) -> Rows:

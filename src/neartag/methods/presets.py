@@ -3,6 +3,7 @@
 A preset only sets what differs from the defaults. A file is JSON, as `neartag tune` writes it:
 {"method": "x1", "settings": {"l2": 3.0, …}}. It may also say which features of texts the settings were chosen for:
 "features": "characters", or an object with that kind and parameters of TfidfFeatures, {"kind": "words", "min_df": 2}.
+"encoder" is the sentence encoder whose vectors stood beside the words, as `neartag train --encoder` takes it.
 """
 
 from __future__ import annotations
@@ -130,6 +131,38 @@ def get_features(name: str) -> dict[str, Any] | None:
     return dict(entry)
 
 
+def get_encoder(name: str) -> str | None:
+    """Return the sentence encoder that a preset's settings were chosen with.
+
+    Parameters
+    ----------
+    name : str
+        The preset's name, or a file that ends in .json.
+
+    Returns
+    -------
+    str or None
+        As `neartag train --encoder` takes it; None: words alone.
+
+    Raises
+    ------
+    ParameterError
+        If the file is no preset, or its encoder is no text.
+
+    Examples
+    --------
+    >>> from neartag import presets
+    >>> presets.get_encoder("bibtex") is None
+    True
+    """
+    if not name.endswith(FILE):
+        return None
+    encoder = _read_file(Path(name)).get("encoder")
+    if encoder is not None and not isinstance(encoder, str):
+        raise ParameterError(f"preset {name}: encoder={encoder!r:.60}: must be a sentence encoder's folder or name")
+    return encoder
+
+
 def preset_name(name: str) -> str:
     """Return the name of the preset for a data set of the registry: mostly the data set's own."""
     return _ALIASES.get(name, name)
@@ -141,6 +174,7 @@ def write(
     settings: dict[str, Any],
     about: dict[str, Any] | None = None,
     features: str | dict[str, Any] | None = None,
+    encoder: str | None = None,
 ) -> None:
     """Write a file that `get` reads, whole or not at all.
 
@@ -156,6 +190,8 @@ def write(
         Where the settings are from; kept in the file for people to read.
     features : str or dict, optional
         The features of texts that they were chosen for, as `get_features` returns them.
+    encoder : str, optional
+        The sentence encoder that they were chosen with, as `get_encoder` returns it.
 
     Returns
     -------
@@ -179,7 +215,7 @@ def write(
 
     from neartag.data.files import open_to_replace
 
-    more = {"features": features, "about": about}
+    more = {"features": features, "encoder": encoder, "about": about}
     content = {"method": method, "settings": settings, **{name: value for name, value in more.items() if value}}
     with open_to_replace(path) as stream:
         stream.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())

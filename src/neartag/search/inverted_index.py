@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges, single_threaded_blas
 from neartag.linalg import csr
+from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.rows import CSRArrays, Rows, column_counts, compact, csr_arrays, dense, transpose
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.search import inverted_index_kernels as kernels
@@ -36,6 +37,7 @@ class FeatureIndex:
     """Training rows of unit length, ready to be searched: dense (n, d), or the lists of rows that have each feature."""
 
     postings: Rows  # CSR (d, n), or dense (n, d)
+    known_rows: CSRArrays | None = None  # the rows themselves (n, d), where they are sparse and at hand
 
     @classmethod
     def from_rows(cls, rows: Rows) -> FeatureIndex:
@@ -55,7 +57,7 @@ class FeatureIndex:
     @cached_property
     def _row_arrays(self) -> CSRArrays:
         """The rows themselves (n, d), where they are sparse."""
-        return csr_arrays(transpose(self.postings))
+        return csr_arrays(transpose(self.postings)) if self.known_rows is None else self.known_rows
 
     def row(self, point: int) -> csr_matrix:
         """Return a training row (1, d), where rows are sparse."""
@@ -87,7 +89,7 @@ class FeatureIndex:
         """
         if self.is_sparse:
             return self._find_sparse(as_csr_arrays(X), count, threads, prune, restrict_to)
-        queries = X.to_dense() if isinstance(X, SingleRow) else dense(X)
+        queries = X.to_dense() if isinstance(X, SingleRow) else dense(words_of(X))
         with single_threaded_blas():
             if restrict_to is None:
                 ids, cosines = nearest(queries, self.postings, count, threads)

@@ -31,7 +31,8 @@ import numpy as np
 
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.garbage import paused_garbage_collection
-from neartag.storage import kinds, tensors
+from neartag.linalg import tensors
+from neartag.storage import kinds
 from neartag.storage.bundle import StoredModel
 from neartag.storage.content import REMEDY, check_list_of_names, encode_json, find_miscount, report_damage
 from neartag.storage.folder import FolderWriter, open_files, read_content, refuse_foreign_folder

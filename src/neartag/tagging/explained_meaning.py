@@ -46,10 +46,18 @@ class TextMeaning:
         if self._rows is None:
             self._parts, shortened = _leave_out(self._text)
             self._rows = self._encoder.transform([self._text, *shortened])  # (1 + parts, e)
-        document = self._encoder.transform([self._stored.texts[point]])[0]  # (e,)
-        cosines = self._rows @ document
+        cosines = self._rows @ self._document_vector(point)
         losses = np.maximum(cosines[0] - cosines[1:], 0.0)  # (parts,)
         return telling_words(self._parts, losses, self._most, MIN_SHARE_OF_WEIGHTIEST)
+
+    def _document_vector(self, point: int) -> np.ndarray:
+        """Return a document's vector (e,): as the model keeps it beside the words, else encoded again."""
+        kept = getattr(self._stored.model, "vectors", None)
+        if kept is not None:
+            return np.asarray(kept.rows.decode(slice(point, point + 1))[0])
+        assert self._encoder is not None
+        assert self._stored.texts is not None
+        return np.asarray(self._encoder.transform([self._stored.texts[point]])[0])
 
 
 def _leave_out(text: str) -> tuple[list[str], list[str]]:

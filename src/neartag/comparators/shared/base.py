@@ -21,6 +21,7 @@ from neartag.core.method import Method
 from neartag.core.parameters import MACHINE, check_settings
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
+from neartag.linalg.hybrid_rows import as_one_matrix
 from neartag.linalg.rows import Rows
 from neartag.linalg.validation import check_training
 
@@ -100,7 +101,7 @@ class Comparator(LabelClassifier):
             If X or Y cannot be learned from.
         """
         settings = check_settings(self.get_params(), self.method.parameters, type(self).__name__)
-        X, Y = check_training(X, Y, type(self).__name__)
+        X, Y = check_training(as_one_matrix(X), Y, type(self).__name__)
         threads, limit = resolve_jobs(settings["n_jobs"]), settings["max_memory"]
         settings = {name: value for name, value in settings.items() if name not in MACHINE}
         if Y.nnz == 0:

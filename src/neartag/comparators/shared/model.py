@@ -26,6 +26,7 @@ from neartag.core.frequent_labels import frequency_scores, most_frequent, rank_b
 from neartag.core.method import Method
 from neartag.core.parameters import MACHINE, check_settings, defaults
 from neartag.core.threads import resolve_jobs, single_threaded_blas
+from neartag.linalg.hybrid_rows import as_one_matrix
 from neartag.linalg.packing import put_rows, read_count, require
 from neartag.linalg.rows import Rows
 from neartag.linalg.validation import check_count, check_features
@@ -150,7 +151,7 @@ class ScoringModel(ABC):
         the id is −1 with score 0. A row that has none at all gets the most frequent labels, scored by their frequency.
         """
         check_count("k", k)
-        X = check_features(X, self.n_features, self._owner)
+        X = check_features(as_one_matrix(X), self.n_features, self._owner)
         threads = resolve_jobs(n_jobs)
         labels = np.full((X.shape[0], k), -1, np.int32)
         scores = np.zeros((X.shape[0], k))
@@ -170,12 +171,12 @@ class ScoringModel(ABC):
 
         ParameterError where that many scores would not fit into memory: `predict_topk` and `predict` always do.
         """
-        X = check_features(X, self.n_features, self._owner)
+        X = check_features(as_one_matrix(X), self.n_features, self._owner)
         return self._sparse_scores(X, 0.0, resolve_jobs(n_jobs))
 
     def predict(self, X: Any, *, n_jobs: int | None = -1) -> csr_matrix:
         """Return the labels that score at least `threshold`, as an indicator CSR (m, L)."""
-        X = check_features(X, self.n_features, self._owner)
+        X = check_features(as_one_matrix(X), self.n_features, self._owner)
         indicator = self._sparse_scores(X, self.settings["threshold"], resolve_jobs(n_jobs))
         indicator.data = np.ones(len(indicator.data), np.int64)
         return indicator

@@ -15,7 +15,8 @@ from neartag.encoders.sentence_models.tokens import largest_token, open_tokenize
 
 BATCH_TEXTS = 32  # of about the same length
 INPUTS = {"input_ids", "attention_mask", "token_type_ids"}  # that can be given to a model
-_QUIET = 3  # onnxruntime's level of errors: what is wrong is raised, and told by us
+OWN_VECTOR = "sentence_embedding"  # the output of a model that pools, and does what comes after, by itself
+_QUIET = 4  # onnxruntime's level of what ends the process: other errors are raised, and told by us in one line
 
 
 class OnnxModel:
@@ -36,7 +37,7 @@ class OnnxModel:
         self._threads = threads or available_cores()
         self._session = _open_session(parts)
         self._names = [each.name for each in self._session.get_inputs()]
-        self._output = self._session.get_outputs()[0].name
+        self._output = self._choose_output()
         if not {"input_ids"} <= set(self._names) <= INPUTS:
             raise parts.error(f"the model asks for {', '.join(self._names)}; a sentence encoder takes token ids")
         dim = self._probe()
@@ -65,6 +66,17 @@ class OnnxModel:
 
         run_ranges(run, len(dealt), self._threads)
         return vectors
+
+    def _choose_output(self) -> str:
+        names = [each.name for each in self._session.get_outputs()]
+        if not self._settings.get("own_vector"):
+            return str(names[0])
+        if OWN_VECTOR not in names:
+            raise self._parts.error(
+                f"modules.json asks for a dense layer, and the model has no output {OWN_VECTOR}: export it with the "
+                "layer inside, optimum-cli export onnx --library sentence_transformers"
+            )
+        return OWN_VECTOR
 
     def _run(self, tokens: list[list[int]]) -> np.ndarray:
         """Return the vectors (n, dim) of texts of about the same length, given as numbers of tokens."""

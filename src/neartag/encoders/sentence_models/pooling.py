@@ -6,7 +6,8 @@
     tokenizer_config.json, config.json  at most how many tokens, where the others do not say
     config_sentence_transformers.json   words to put before each text, for models that want them
 
-Without modules.json, the mean of the tokens is taken.
+Without modules.json, the mean of the tokens is taken. A dense layer after the pooling is not done here: its weights lie
+in a file of their own. A model.onnx that has it inside gives its result as `sentence_embedding`, which is then taken.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from neartag.core.errors import ModelError
 
 STEPS = ("Transformer", "Pooling", "Normalize")  # of modules.json, which are understood here
+INSIDE = ("Dense",)  # which the model must do by itself
 DEFAULT_TOKENS = 512
 MAX_TOKENS = 1 << 16  # a tokenizer without any limit says 10³⁰
 
@@ -28,12 +30,15 @@ Read = Callable[[str], Any]  # the value of a JSON file of the folder, None wher
 def read_settings(read: Read, place: str) -> dict[str, Any]:
     """Return what the folder's files say, with nothing left open; ModelError for what is not understood."""
     modules = read("modules.json")
-    mode, dim, normalise = "mean", None, modules is None
+    mode, dim, normalise, inside = "mean", None, modules is None, False
     for module in modules if isinstance(modules, list) else []:
         step = str(module.get("type", "")).rpartition(".")[2]
-        if step not in STEPS:
+        if step not in STEPS + INSIDE:
             raise ModelError(f"the sentence encoder in {place} has a step {step!r}, which neartag cannot do: {STEPS}")
         normalise = normalise or step == "Normalize"
+        if step in INSIDE:
+            wide = (read(f"{module.get('path', '')}/config.json") or {}).get("out_features")
+            inside, dim = True, wide if type(wide) is int else None
         if step == "Pooling":
             file = f"{module.get('path', '')}/config.json"
             config = read(file)
@@ -48,6 +53,7 @@ def read_settings(read: Read, place: str) -> dict[str, Any]:
         "max_tokens": _find_max_tokens(bert, read),
         "lower_case": bool(bert.get("do_lower_case", False)),
         "prompt": _find_prompt(read("config_sentence_transformers.json") or {}),
+        **({"own_vector": True} if inside else {}),  # only where it is: the digest is of all that stands here
     }
 
 
@@ -88,7 +94,8 @@ def _find_prompt(config: dict[str, Any]) -> str:
 
 def describe(settings: dict[str, Any]) -> str:
     """Return the settings in a few words."""
-    words = [f"{settings['pooling']} of at most {settings['max_tokens']} tokens"]
+    how = "the model's own vector" if settings.get("own_vector") else settings["pooling"]
+    words = [f"{how} of at most {settings['max_tokens']} tokens"]
     words += ["normalised"] if settings["normalise"] else []
     words += ["lower case"] if settings["lower_case"] else []
     words += [f"after {settings['prompt']!r}"] if settings["prompt"] else []

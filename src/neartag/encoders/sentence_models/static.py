@@ -34,6 +34,8 @@ class StaticModel:
         table = next((arrays[name] for name in TABLES if name in arrays), None)
         if table is None or table.ndim != 2 or not table.size:
             raise parts.error(f"its weights have no table of vectors named {' or '.join(TABLES)}")
+        if not np.isfinite(table).all():
+            raise parts.error("its weights hold numbers that are not finite")
         self._table = table  # (rows, dim), in the type that it is kept in
         self._mapping, self._weights = arrays.get("mapping"), arrays.get("weights")
         self._check_tokens()
