@@ -101,7 +101,7 @@ docs: $(VENV)/.nox
 	$(NOX) docs
 	@echo "the site: $(CURDIR)/build/site/index.html"
 
-# The example backend in a real Annif, in an environment of its own.
+# The backend for Annif in a real Annif, in an environment of its own.
 test-annif: $(VENV)/.nox
 	$(NOX) annif
 

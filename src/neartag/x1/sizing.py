@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from math import log2, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from neartag.rerank.candidates import candidates_per_average
+from neartag.rerank.label_centroids import ENTRIES_KEPT_OF_MANY
 from neartag.rerank.plan import RerankPlan
 from neartag.rerank.preparation import LABELS_PER_TRIED, RerankOptions
 from neartag.search.inverted_index import MAX_ENTRIES_READ
@@ -33,6 +34,7 @@ from neartag.x1.training import is_refitted
 
 # The smallest cluster has so much less than the average, and the largest so much more; those between lie evenly.
 UNEVENNESS = 0.5
+CACHES = 2**20, 2**24  # bytes: about a core's own cache, and its share of the last one
 ENTRY_BYTES = 8  # of a number in sparse rows: the number and its column
 _READ_ALL_ROWS = ("index_rows", "take_other_rows", "make_search", "divide_points", "find_candidates")
 _READ_OWN_ROWS = ("fit_cluster", "find_neighbours", "find_hard_negatives")
@@ -151,15 +153,23 @@ def _divide(job: Job, task: Task) -> Amounts:
     }
 
 
+def _fetches(name: str, count: float, table: float) -> Amounts:
+    """Return amounts of fetches from places of a table of so many bytes that no cache foresees.
+
+    They take longer from a table that is larger than a cache, up to a limit: when hardly anything is in the cache.
+    """
+    missed = {f"{name}, beyond {cache >> 20} MB": count * max(0.0, 1 - cache / table) for cache in CACHES}
+    return {name: count, **missed}
+
+
 def _cluster(job: Job, task: Task) -> Amounts:
     svp, entries = job.settings.svp, task.size * job.shape.features_per_point
-    neighbours = 0 if svp.neighbours == "auto" else int(svp.neighbours)
+    neighbours = 100 if svp.neighbours == "auto" else int(svp.neighbours)
     features, dim = job.shape.used_features(task.size), int(svp.dim)
+    pairs = task.size * float(min(neighbours, task.size))
     return {
-        "graph·dimensions": task.size * float(min(neighbours or 100, task.size) * dim),
-        "entries·dimensions": entries * dim,
-        # Rows of a table are fetched at places that no cache foresees: from a larger table that takes longer.
-        "entries·dimensions·log(features)": entries * dim * log2(features),
+        **_fetches("graph·dimensions", pairs * dim, 4 * dim * task.size),
+        **_fetches("entries·dimensions", entries * dim, 4 * dim * features),
         "features·dimensions": features * dim,
     }
 
@@ -192,8 +202,7 @@ def _held_out(job: Job, task: Task) -> Amounts:
 
 
 def _search(job: Job, size: float, entries: float) -> Amounts:
-    # Each entry adds to one of n numbers, at a place that no cache foresees: with more points that takes longer.
-    return {"read": size * entries, "read·log(points)": size * entries * log2(job.shape.points)}
+    return _fetches("read", size * entries, ENTRY_BYTES * job.shape.entries)
 
 
 def _neighbours(job: Job, task: Task) -> Amounts:
@@ -207,8 +216,8 @@ def _hard_negatives(job: Job, task: Task) -> Amounts:
     found = {"points": float(job.shape.points)} if is_refitted else _search(job, task.size, job.searched_entries)
     entries = task.size * job.shape.features_per_point
     of_labels = entries * job.shape.labels / job.shape.features  # entries of label centroids that are read, about
-    log_labels = of_labels * log2(job.shape.labels)
-    return {**found, "entries": entries, "entries·labels": of_labels, "entries·labels·log(labels)": log_labels}
+    table = ENTRY_BYTES * ENTRIES_KEPT_OF_MANY * job.shape.labels
+    return {**found, "entries": entries, **_fetches("entries·labels", of_labels, table)}
 
 
 def _candidates_of_all(job: Job, task: Task) -> Amounts:
