@@ -153,7 +153,7 @@ def test_limits_are_options_of_commands(tmp_path):
     file.write_text('{"features": {"0": 1}, "labels": [0]}\n')
     assert "give --max-line" in fail("convert", file, tmp_path / "out.txt", "--max-line", "8")
     succeed("convert", file, tmp_path / "out.txt", "--max-line", "1K")
-    assert "--max-unpacked must be above 0" in fail("convert", file, tmp_path / "o.npz", "--max-unpacked", "0")
+    assert "--max-unpacked: '0' is no number" in fail("convert", file, tmp_path / "o.npz", "--max-unpacked", "0")
 
 
 def test_an_error_is_one_line_whatever_it_quotes():

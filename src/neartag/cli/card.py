@@ -10,6 +10,7 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Model, Quiet
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ Figures = Annotated[
 ]
 
 
+@with_trust
 def card(
     model: Model,
     target: Annotated[
@@ -38,6 +40,8 @@ def card(
     figures: Figures = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a card that is there already.")] = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Write a model card: what a model is, what it learned from, how good it is, and its limits.
 
@@ -52,7 +56,7 @@ def card(
     from neartag.storage import store
 
     with output.progress(quiet).start(None, f"loading {model}"):
-        stored = store.load(model)
+        stored = store.load(model, trust=trust)
     options = CardOptions(name or Path(model).resolve().name, licence, dataset)
     text = write_card(stored, options, read_figures(figures, stored.info["digest"]))
     if target == "-":

@@ -10,11 +10,13 @@ import typer
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
 from neartag.cli.output_file import check_output
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import ParameterError
 
 EMBEDDINGS, GRAPH = (".npz", ".parquet"), ".graphml"
 
 
+@with_trust
 def export(
     model: Model,
     target: Annotated[
@@ -30,6 +32,8 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace TARGET if it is there already.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Write a model's embeddings, or the graph of its labels, to a file that other programs read.
 
@@ -50,7 +54,7 @@ def export(
     from neartag.tagging import export_embeddings, export_label_graph
 
     with output.progress(quiet).start(None, f"loading {model}"):
-        stored = store.load(model)
+        stored = store.load(model, trust=trust)
     with output.progress(quiet).start(None, f"writing {target}"):
         if ending == GRAPH:
             edges = export_label_graph.label_edges(stored, per_label, min_together)

@@ -11,11 +11,13 @@ from neartag.cli import output
 from neartag.cli.card import DataName, Figures, Licence, read_figures, write_card
 from neartag.cli.model_folder import check_target
 from neartag.cli.options import AsJson, Model, Quiet
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import ParameterError
 
 Repository = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository on the hub.")]
 
 
+@with_trust
 def push(
     model: Model,
     repository: Repository,
@@ -28,6 +30,8 @@ def push(
     figures: Figures = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Store a model with its card on a hub, in one commit.
 
@@ -39,7 +43,7 @@ def push(
     from neartag.storage import hub, store
 
     with output.progress(quiet).start(None, f"loading {model}"):
-        stored = store.load(model)
+        stored = store.load(model, trust=trust)
     digest = stored.info["digest"]
     own = Path(model) / hub.CARD
     if own.is_file():
@@ -63,30 +67,30 @@ def push(
     output.suggest(step, "fetches it elsewhere", quiet=quiet or as_json)
 
 
+@with_trust
 def pull(
     repository: Repository,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder to save the model in.")],
     revision: Annotated[
         str | None, typer.Option(metavar="NAME", help="A commit, branch or tag.  [default: the newest]")
     ] = None,
-    expect_digest: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="Refuse a model without this digest, or one that begins so.")
-    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a model that is there already.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Fetch a model from a hub into a folder.
 
     Every file is compared with its size and its checksum, and the folder changes only once all of them are right. No
-    code of the repository is fetched or run. Whoever made the model can say its digest (neartag inspect): with
-    --expect-digest no other is taken.
+    code of the repository is fetched or run. Whoever made the model can say its digest (neartag inspect), or
+    sign it: with --expect-digest or --require-signature no other is taken.
     """
     check_target(model, overwrite)
     from neartag.storage import hub
 
     with output.progress(quiet).start(None, f"fetching {repository}"):
-        manifest, commit = hub.pull(repository, Path(model), revision=revision, expect_digest=expect_digest)
+        manifest, commit = hub.pull(repository, Path(model), revision=revision, trust=trust)
     if as_json:
         output.show_json({"model": model, "commit": commit, "digest": manifest.digest})
     else:

@@ -50,12 +50,9 @@ def limit(name: str) -> int:
 def _parse(name: str, text: str, called: str = "") -> int:
     """Return the number that a limit's text stands for; `called` is where the text was given, if by no option."""
     try:
-        value = parse_bytes(text)
+        return parse_bytes(text)
     except ParameterError as error:
         raise ParameterError(f"{called or _option(name)}: {error}") from error
-    if value <= 0:
-        raise ParameterError(f"{called or _option(name)} must be above 0, not {text}")
-    return value
 
 
 def _option(name: str) -> str:

@@ -21,6 +21,7 @@ from neartag.encoders.sentence_models.base import first_line
 from neartag.storage.folder import FolderWriter, open_files, read_content, refuse_foreign_folder
 from neartag.storage.locking import lock
 from neartag.storage.manifest import FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, Manifest, read_manifest
+from neartag.storage.signing import Trust, make_trust
 
 CARD = "README.md"
 ENDPOINT_VARIABLE = "HF_ENDPOINT"  # the client's own, which it reads only once
@@ -60,12 +61,17 @@ def push(folder: Path, repository: str, card: str, *, public: bool = False, with
 
 
 def pull(
-    repository: str, folder: Path, *, revision: str | None = None, expect_digest: str | None = None
+    repository: str,
+    folder: Path,
+    *,
+    revision: str | None = None,
+    expect_digest: str | None = None,
+    trust: Trust | None = None,
 ) -> tuple[Manifest, str]:
     """Store a repository's model in a folder, in place of the one there; return its manifest and the commit.
 
-    ModelError where the repository holds no model, or one of another digest, or files that are not what model.json
-    says: the folder is then as it was.
+    ModelError where the repository holds no model, or one that does not show what it must (`trust`), or files that are
+    not what model.json says: the folder is then as it was.
     """
     _check_name(repository)
     refuse_foreign_folder(folder)
@@ -77,8 +83,7 @@ def pull(
             commit = str(api.model_info(repository, revision=revision).sha)  # others may push meanwhile
             _fetch(api, repository, commit, {MANIFEST: None}, place)
             manifest = read_manifest(place)
-            if expect_digest is not None:
-                manifest.check_digest(expect_digest, Path(repository))
+            make_trust(expect_digest, None, trust).check(manifest, Path(repository))
             _fetch(api, repository, commit, {file.name: file.bytes for file in manifest.files}, place)
             card = [each for each in api.list_repo_files(repository, revision=commit) if each == CARD]
             _fetch(api, repository, commit, dict.fromkeys(card), place)
