@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NOX := $(BIN)/nox --reuse-existing-virtualenvs --session
 CHECKED := src tests benchmarks scripts examples noxfile.py
 
-.PHONY: docs demo test test-fast test-lowest browser-test pictures test-annif test-label-studio lint format bench peers reproduction image package clean
+.PHONY: docs demo test test-fast test-lowest browser-test pictures test-annif torture test-label-studio lint format bench peers reproduction image package clean
 
 demo: $(VENV)/.installed
 	@echo "the first run compiles the kernels that it needs: about half a minute, once"
@@ -20,6 +20,11 @@ test: $(VENV)/.kernels
 
 test-fast: $(VENV)/.kernels
 	$(PYTEST) -m "not slow and not real"
+
+# Fuzzed files, harmed folders, kills, full disks, rivals, odd requests; tests/torture says how. Five minutes unless
+# TORTURE says otherwise: make torture TORTURE="--minutes 60 --seed 7", make torture TORTURE="kills --cases 500".
+torture: $(VENV)/.kernels
+	OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m torture $(TORTURE)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check $(CHECKED)
@@ -96,7 +101,7 @@ docs: $(VENV)/.nox
 	$(NOX) docs
 	@echo "the site: $(CURDIR)/build/site/index.html"
 
-# The example backend in a real Annif, in an environment of its own.
+# The backend for Annif in a real Annif, in an environment of its own.
 test-annif: $(VENV)/.nox
 	$(NOX) annif
 

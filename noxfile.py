@@ -12,6 +12,7 @@ import nox
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 # Many tests start Python anew; without kept byte code it would compile everything each time.
 KEEP_BYTE_CODE = {"PYTHONDONTWRITEBYTECODE": ""}
+DEVELOPED = ".[serve,test,fuzz,mcp]"  # as the Makefile installs it for the tests
 IN_PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 
 nox.needs_version = ">=2024.3.2"
@@ -22,7 +23,7 @@ nox.options.reuse_existing_virtualenvs = True
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """The tests on one Python, with the newest versions of everything."""
-    session.install("--upgrade", "--editable", ".[serve,test,fuzz]")
+    session.install("--upgrade", "--editable", DEVELOPED)
     if not session.posargs:
         session.run("python", "scripts/compile_kernels.py", env=KEEP_BYTE_CODE)
     session.run("python", "-m", "pytest", "-q", *(session.posargs or IN_PARALLEL), env=KEEP_BYTE_CODE)
@@ -96,7 +97,7 @@ def package(session: nox.Session) -> None:
     """Build the wheel and the source archive into dist/, and check both (RELEASING.md); `-- --run-tests` too."""
     session.install("build", "twine")
     if "--run-tests" in session.posargs:
-        session.install(".[serve,test,fuzz]")
+        session.install(DEVELOPED)
     session.run("python", "scripts/check_package.py", *session.posargs)
 
 
@@ -104,7 +105,7 @@ def package(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Write requirements-dev.txt anew: versions and checksums of all that development needs, on every system."""
     session.install("uv")
-    extras = [f"--extra={each}" for each in ("serve", "test", "fuzz", "lint", "plot")]
+    extras = [f"--extra={each}" for each in ("serve", "test", "fuzz", "mcp", "lint", "plot")]
     session.run(
         *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--python-version", PYTHONS[0]),
         *("--custom-compile-command", "nox -s lock", "--output-file", "requirements-dev.txt"),

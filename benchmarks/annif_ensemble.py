@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, vstack
 ROOT = Path(__file__).parents[1]
 DEPTH, LIMIT, BATCH = 5, 100, 256
 SOURCES = ("omikuji", "mllm", "neartag")
-GRID = (1, 2, 3, 4)
+GRID = (1, 2, 4, 8, 16)
 SAMPLES = 2000
 PROJECT = (
     "[{name}]\nname={name}\nlanguage=en\nbackend={backend}\nanalyzer=snowball(english)\nvocab=yso\nlimit={limit}\n"
@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--validation", type=int, default=1000)
     parser.add_argument("--test", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--resume", action="store_true", help="use the projects of the folder that are trained")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     write_corpora(options)
@@ -54,8 +55,8 @@ def main() -> None:
     import annif_neartag  # noqa: F401 (Annif knows the backend from here on)
 
     with annif.create_flask_app("annif_neartag.Config").app_context():
-        report = measure()
-    sample = {name: value for name, value in vars(options).items() if isinstance(value, int)}
+        report = measure(options.resume)
+    sample = {name: value for name, value in vars(options).items() if type(value) is int}
     text = json.dumps({"data": options.data.name, "sample": sample, **report}, indent=1)
     Path("report.json").write_text(f"{text}\n", encoding="utf-8")  # Omikuji writes to standard output too
     print(text)
@@ -116,18 +117,19 @@ def write_projects(folder: Path, ensembles: dict[str, str]) -> None:
     (folder / "projects.cfg").write_text(text, encoding="utf-8")
 
 
-def measure() -> dict:
+def measure(resume: bool) -> dict:
     import annif.corpus
     import annif.registry
     from annif.vocab import VocabFileTSV
 
     registry = annif.registry.AnnifRegistry("projects.cfg", "data", False)
-    registry.get_vocab("yso").load_vocabulary(VocabFileTSV("vocabulary.tsv", "en"))
+    if not resume:
+        registry.get_vocab("yso").load_vocabulary(VocabFileTSV("vocabulary.tsv", "en"))
     registry = annif.registry.AnnifRegistry("projects.cfg", "data", False)
     subjects = registry.get_project("omikuji").subjects
     corpora = {part: annif.corpus.DocumentFileTSV(f"{part}.tsv", subjects) for part in ("train", "mllm", "validation")}
     seconds = {}
-    for name in SOURCES:
+    for name in SOURCES if not resume else ():
         begun = time.process_time()
         registry.get_project(name).train(corpora["mllm" if name == "mllm" else "train"], jobs=1)
         seconds[name] = round(time.process_time() - begun, 1)

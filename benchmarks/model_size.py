@@ -30,7 +30,7 @@ from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.regression import truncate
 from neartag.x1.settings import X1Settings
-from neartag.x1.training import round_learner
+from neartag.x1.training_steps import round_learner
 
 NAMES = ("bibtex", "eurlex4k-partial")
 MEASURES = ("P@1", "P@3", "P@5")

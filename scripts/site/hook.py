@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(Path(__file__).parent))
 
 import reference  # noqa: E402
-from pages import MADE, SHOWN, shown_at  # noqa: E402
+from site_pages import MADE, SHOWN, shown_at  # noqa: E402
 
 WORKER_OF_THE_THEME = "https://unpkg.com/iframe-worker/shim"
 _LINK = re.compile(r"(?<![`\\!])(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from neartag.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from neartag import data
+    from neartag import dask, data
     from neartag.encoders.tfidf import TfidfFeatures
     from neartag.encoders.vectors import VectorFeatures
     from neartag.evaluation import metrics
@@ -26,6 +26,7 @@ __all__ = [
     "VectorFeatures",
     "X1Classifier",
     "X1Model",
+    "dask",
     "data",
     "metrics",
     "presets",
@@ -40,7 +41,7 @@ _CLASSES = {
     "X1Classifier": "neartag.x1.classifier",
     "X1Model": "neartag.x1.model",
 }
-_MODULES = ("data", "metrics", "presets", "store")
+_MODULES = ("dask", "data", "metrics", "presets", "store")
 
 
 def __getattr__(name: str) -> Any:

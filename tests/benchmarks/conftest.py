@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def module(monkeypatch):
     """Return a function that imports a file of the benchmarks by its name."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.delitem(sys.modules, "pages", raising=False)  # that of the documentation site has the same name
     return importlib.import_module
 
 

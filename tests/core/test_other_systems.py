@@ -130,14 +130,18 @@ class Locks:
     LK_NBLCK, LK_UNLCK = 2, 0
 
     def __init__(self):
-        self.held, self.broken = False, False
+        self.held, self.broken = set(), False
 
     def locking(self, descriptor, mode, count):
         if self.broken:
             raise OSError(errno.EINVAL, "Invalid argument")
-        if mode == self.LK_NBLCK and self.held:
+        file = os.fstat(descriptor).st_ino
+        if mode == self.LK_UNLCK:
+            self.held.remove(file)
+        elif file in self.held:
             raise PermissionError(errno.EACCES, "Permission denied")
-        self.held = mode == self.LK_NBLCK
+        else:
+            self.held.add(file)
 
 
 @pytest.fixture

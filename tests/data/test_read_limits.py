@@ -11,8 +11,8 @@ import zipfile
 
 import pytest
 
-from neartag.core.errors import DataError
-from neartag.data import read_limits
+from neartag.core.errors import DataError, ParameterError
+from neartag.data import formats, read_limits
 from neartag.data.documents import documents
 from neartag.data.files import read_bytes, read_lines
 from neartag.data.formats.xmc import read_xmc
@@ -110,3 +110,51 @@ def test_a_member_without_a_name(tmp_path):
     write_zip(tmp_path / "nameless.zip", [("", b"content")])
     with pytest.raises(DataError, match="holds '', which is a link or leads out of its folder"):
         archives.unpack(tmp_path / "nameless.zip", tmp_path / "out")
+
+
+def test_what_npz_parquet_and_excel_unpack_to_is_limited_too(tmp_path, monkeypatch):
+    np = pytest.importorskip("numpy")
+    pyarrow, openpyxl = pytest.importorskip("pyarrow"), pytest.importorskip("openpyxl")
+    from pyarrow import parquet
+
+    np.savez_compressed(tmp_path / "bomb.npz", X_values=np.zeros(2**20, np.float32))
+    table = pyarrow.table({"text": ["x" * 2**22], "labels": ["a"]})
+    parquet.write_table(table, tmp_path / "bomb.parquet", compression="zstd")
+    book = openpyxl.Workbook()
+    book.active.append(["text", "labels"])
+    for _ in range(130):
+        book.active.append(["x" * 32_000, "a"])
+    book.save(tmp_path / "bomb.xlsx")
+    monkeypatch.setattr(read_limits, "FREE_BYTES", 2**20)
+    for name in ("bomb.parquet", "bomb.xlsx"):
+        with pytest.raises(DataError, match=r"unpacks to more than 300 times its size; .* give --max-ratio"):
+            list(documents(tmp_path / name))
+    with pytest.raises(DataError, match="unpacks to more than 300 times its size"):
+        formats.read(tmp_path / "bomb.npz")
+
+
+def test_limits_that_are_held_come_before_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("NEARTAG_MAX_LINE", "2K")
+    assert read_limits.limit(read_limits.LINE) == 2048
+    with read_limits.hold_limits({"max_line": "1K", "max_ratio": None}):
+        assert read_limits.limit(read_limits.LINE) == 1024
+        with read_limits.hold_limits({"max_members": "7"}):
+            assert (read_limits.limit(read_limits.LINE), read_limits.limit(read_limits.MEMBERS)) == (1024, 7)
+    assert read_limits.limit(read_limits.LINE) == 2048
+    for text in ("0", "-1", "much"):
+        with pytest.raises(ParameterError, match="--max-line"), read_limits.hold_limits({"max_line": text}):
+            pass
+
+
+def test_limits_are_options_of_commands(tmp_path):
+    from cli_helpers import fail, succeed
+
+    file = tmp_path / "points.jsonl"
+    file.write_text('{"features": {"0": 1}, "labels": [0]}\n')
+    assert "give --max-line" in fail("convert", file, tmp_path / "out.txt", "--max-line", "8")
+    succeed("convert", file, tmp_path / "out.txt", "--max-line", "1K")
+    assert "--max-unpacked must be above 0" in fail("convert", file, tmp_path / "o.npz", "--max-unpacked", "0")
+
+
+def test_an_error_is_one_line_whatever_it_quotes():
+    assert str(DataError("this\n is \r\n\n wrong")) == "this is wrong"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import ipaddress
 import json
 import os
 import re
@@ -133,6 +134,14 @@ def test_nobody_is_root_and_the_root_is_read_only():
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
     assert any(each.startswith("/tmp:") for each in compose()["services"]["neartag"]["tmpfs"])
+
+
+def test_the_server_believes_its_proxy_about_clients_and_nobody_else():
+    proxy = compose()["services"]["proxy"]["networks"]["inside"]["ipv4_address"]
+    assert parse(served()["compose.yaml"])["trust_proxy"] == [proxy]
+    subnet = compose()["networks"]["inside"]["ipam"]["config"][0]["subnet"]
+    assert ipaddress.ip_address(proxy) in ipaddress.ip_network(subnet)
+    assert parse(served()["neartag.service"])["trust_proxy"] == ["127.0.0.1"]
 
 
 def test_the_token_comes_from_a_secret():

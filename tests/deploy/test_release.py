@@ -84,8 +84,13 @@ def test_actions_are_pinned_and_rights_are_given_one_by_one(path):
 
 
 def test_makefile_calls_sessions_that_exist():
-    called = set(re.findall(r"\$\(NOX\) ([a-z]+)", read(ROOT / "Makefile")))
+    called = set(re.findall(r"\$\(NOX\) ([a-z_]+)", read(ROOT / "Makefile")))
     assert {"lowest", "browser", "peers", "annif", "docs", "package"} <= called <= sessions()
+
+
+def test_sessions_test_what_the_makefile_tests():
+    extras = re.search(r'^DEVELOPED = "([^"]+)"', read(ROOT / "noxfile.py"), re.MULTILINE)[1]
+    assert f'--editable "{extras}"' in read(ROOT / "Makefile")
 
 
 def test_only_the_job_that_publishes_may_do_so():

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "site"))
 
-import pages as pages  # noqa: E402
+import site_pages as pages  # noqa: E402, F401 (benchmarks have a module pages too)
 
 README = ROOT / "README.md"
 TOP = [ROOT / f"{name}.md" for name in ("CONTRIBUTING", "RELEASING", "SECURITY")]

@@ -1,14 +1,19 @@
-"""How a reranker is trained: which voters by features it takes, and that its steps are told."""
+"""How a reranker is decided on: which voters by features it takes, which cost, and rankers by blocks of labels."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from contract import problem
 from neartag.linalg.rows import as_rows, csr_arrays, normalise
-from neartag.rerank.preparation import RerankOptions, prepare_rankers
-from neartag.rerank.training import N_REPORTED_STEPS, HeldOutVotes, fit_reranker
+from neartag.rerank.label_centroids import LabelCentroids
+from neartag.rerank.preparation import RerankOptions, choose_tried
+from neartag.rerank.rankers import Problems, Rankers, fit_problems, fit_rankers, join_rankers
+from neartag.rerank.training import Decision, HeldOutVotes, choose_cost, make_trial
 from neartag.x1.selection import held_out_rows, retrieve_held_out
 from refine_helpers import fitted
 
@@ -24,48 +29,78 @@ def held():
     return rows, data.Y, votes
 
 
-def fit(rows, Y, votes, options, *others, threads=1, **keywords):
-    prepared = prepare_rankers(rows, Y, votes.points, options, threads)
-    return fit_reranker(rows, Y, votes, prepared, options, threads, *others, **keywords)
+def make(rows, Y, votes, options, size=20, threads=1):
+    """Return the trial, and whether its voters were nearby, with centroids of the points not held out."""
+    kept = np.ones(rows.shape[0], bool)
+    kept[votes.points] = False
+    centroids = LabelCentroids.from_rows(rows[kept], Y[kept], threads)
+    return make_trial(rows, Y, votes, centroids, size, options, threads)
 
 
 @pytest.mark.parametrize(("min_recall", "wanted"), [(0.5, True), (1.5, False)])
 def test_voters_near_by_embedding_are_taken_where_little_is_lost(held, min_recall, wanted):
     options = RerankOptions(cost=1.0, min_weight=0.05, min_recall=min_recall)
-    assert fit(*held, options).is_nearby == wanted
+    assert make(*held, options)[1] == wanted
 
 
 def test_without_voters_near_by_embedding_the_others_are_taken(held):
     rows, Y, votes = held
     without = HeldOutVotes(votes.points, votes.embedding_voters, votes.feature_voters)
-    assert not fit(rows, Y, without, RerankOptions(min_recall=0.0)).is_nearby
+    assert not make(rows, Y, without, RerankOptions(min_recall=0.0))[1]
 
 
-@pytest.mark.parametrize(("size", "cost"), [(None, None), (7, 2.0)])
-def test_what_was_chosen_and_each_step_are_told(held, size, cost):
-    steps = []
-    found = fit(*held, RerankOptions(size=size, cost=cost), steps.append)
-    assert steps == [1] * N_REPORTED_STEPS
-    assert found.size == found.reranker.size == (size or 20)
-    assert found.cost == cost if cost else found.cost in (0.5, 1.0)
-    labels, probabilities = found.held_out_answers(1)
-    assert labels.shape == probabilities.shape == (len(held[2].points), min(3 * found.size, 30))
+def test_labels_that_were_not_held_out_are_counted(held):
+    rows, Y, votes = held
+    trial, _ = make(*held, RerankOptions())
+    kept = np.setdiff1d(np.arange(rows.shape[0]), votes.points)
+    assert np.array_equal(trial.frequency, np.asarray(Y[kept].sum(axis=0)).ravel())
+
+
+@pytest.mark.parametrize("size", [7, 20])
+def test_probabilities_are_told_of_every_candidate(held, size):
+    rows, Y, votes = held
+    trial, _ = make(*held, RerankOptions(), size)
+    wrong = csr_matrix(1 - Y.toarray())
+    decision = Decision.fit(trial, fit_rankers(rows, Y, wrong, 1.0, 0.05, 1), 1)
+    labels, probabilities = decision.held_out.answers(decision.fusion, 1)
+    assert labels.shape == probabilities.shape == (len(votes.points), min(3 * size, 30))
     assert ((probabilities >= 0) == (labels >= 0)).all()
 
 
-def test_side_by_side_gives_the_same_reranker(held):
-    options = RerankOptions(min_weight=0.05)
-    one, other = fit(*held, options).reranker, fit(*held, options, threads=2, side_by_side=True).reranker
-    assert all(
-        np.array_equal(*pair)
-        for pair in zip(*map(csr_arrays, (one.rankers.weights, other.rankers.weights)), strict=True)
-    )
-    assert one.rankers.bias.tobytes() == other.rankers.bias.tobytes()
-    assert one.fusion.weights.tobytes() == other.fusion.weights.tobytes()
+def test_the_cost_whose_rankers_fit_better_is_chosen(held):
+    rows, Y, _ = held
+    trial, _ = make(*held, RerankOptions())
+    wrong, tried = csr_matrix(1 - Y.toarray()), np.ones(Y.shape[1], bool)
+    good = fit_rankers(rows, Y, wrong, 1.0, 0.05, 1)
+    turned = np.roll(np.arange(Y.shape[1]), 1)
+    bad = Rankers(csr_matrix(good.weights[turned]), good.bias[turned], good.known)
+    assert [choose_cost(trial, tried, each, 1) for each in ([good, bad], [bad, good])] == [0, 1]
 
 
-def test_a_reranker_that_is_not_worth_it_is_none(held):
-    asked = []
-    assert fit(*held, RerankOptions(), lambda steps: None, lambda *answers: bool(asked.append(answers))) is None
-    ((labels, probabilities),) = asked
-    assert ((probabilities >= 0) == (labels >= 0)).all()
+def test_where_no_label_was_tried_nothing_is_chosen(held):
+    trial, _ = make(*held, RerankOptions())
+    assert choose_cost(trial, np.zeros(held[1].shape[1], bool), [], 1) is None
+
+
+def test_rankers_by_blocks_of_labels_are_those_of_all(held):
+    rows, Y, _ = held
+    wrong = csr_matrix(1 - Y.toarray())
+    whole, problems = fit_rankers(rows, Y, wrong, 1.0, 0.05, 1), Problems.from_labels(rows, Y, wrong)
+    bounds = [0, 3, 4, 17, Y.shape[1]]
+    blocks = [fit_problems(rows, problems.for_labels(*ends), 1.0, 0.05, 1) for ends in pairwise(bounds)]
+    joined = join_rankers(blocks)
+    for one, other in zip(csr_arrays(whole.weights), csr_arrays(joined.weights), strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(whole.bias, joined.bias)
+
+
+def test_labels_that_are_not_chosen_have_no_ranker(held):
+    rows, Y, _ = held
+    problems = Problems.from_labels(rows, Y, csr_matrix(1 - Y.toarray()))
+    chosen = choose_tried(problems.positives)
+    some = fit_problems(rows, problems.for_labels(0, Y.shape[1], chosen), 1.0, 0.05, 1)
+    whole = fit_problems(rows, problems, 1.0, 0.05, 1)
+    assert np.array_equal(some.known, chosen)
+    assert 0 < chosen.sum() < len(chosen)
+    assert np.array_equal(some.weights[chosen].toarray(), whole.weights[chosen].toarray())
+    assert some.weights[~chosen].nnz == 0

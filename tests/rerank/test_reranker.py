@@ -36,7 +36,7 @@ from neartag.metrics import evaluate, precision_at
 from neartag.rerank import preparation
 from neartag.rerank import training as module
 from neartag.rerank.fusion import Fusion
-from neartag.x1 import training
+from neartag.x1 import steps
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.resolve import MIN_HELD_OUT
 from neartag.x1.selection import held_out_rows, retrieve_held_out
@@ -229,7 +229,7 @@ def test_progress_is_told_to_its_end():
         progress = Counted()
         small_model(**changes).fit(problem().X, problem().Y, progress=progress)
         assert progress.done == progress.totals
-        assert "refining" in progress.totals
+        assert list(progress.totals) == ["training"]
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -463,7 +463,7 @@ def test_held_out_points_are_answered_with_probabilities():
     model = small_model(embedding_dim=30, svp_max_iter=3).fit(data.X, data.Y, held_out=True)
     held = model.held_out_
     assert np.array_equal(held.points, held_out_rows(4000, 0, to_rerank=True))
-    assert_well_formed(held.labels, held.scores, 400, training.HELD_OUT_ANSWERS, 60)
+    assert_well_formed(held.labels, held.scores, 400, steps.HELD_OUT_ANSWERS, 60)
     there = held.labels >= 0
     right = np.zeros(there.shape, bool)
     right[there] = np.asarray(data.Y[np.repeat(held.points, there.sum(axis=1)), held.labels[there]]).ravel() == 1

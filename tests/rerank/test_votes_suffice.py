@@ -7,7 +7,7 @@ import pytest
 
 from neartag.data import synthetic
 from neartag.search.cells import NPROBE_TO_DECIDE
-from neartag.x1 import training
+from neartag.x1 import steps
 from neartag.x1.classifier import X1Classifier
 
 
@@ -32,7 +32,7 @@ def lines(n=1500, seed=0):
 def votes_are_better(monkeypatch):
     """Let the held-out points say that votes are better; they are asked for the votes first."""
     told = iter([80.0, 79.0])
-    monkeypatch.setattr(training, "mean_precision", lambda labels, Y: next(told))
+    monkeypatch.setattr(steps, "mean_precision", lambda labels, Y: next(told))
 
 
 def test_rankers_are_kept_where_lines_tell_everything():
@@ -61,7 +61,7 @@ def test_of_words_nobody_is_asked(monkeypatch):
     def fail(labels, Y):
         raise AssertionError("rankers of words are always kept")
 
-    monkeypatch.setattr(training, "mean_precision", fail)
+    monkeypatch.setattr(steps, "mean_precision", fail)
     data = synthetic.make(600, 300, 40, 10, 2)
     assert X1Classifier(n_jobs=1).fit(data.X, data.Y).model_.reranker is not None
 

@@ -15,7 +15,7 @@ from neartag.search.inverted_index import FeatureIndex, merge_ids
 from neartag.x1 import selection as held_out
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.retrieval import POOL_PER_NEIGHBOUR, find_by_embedding
-from neartag.x1.training import MAX_ENTRIES_TO_ANSWER
+from neartag.x1.training_steps import MAX_ENTRIES_TO_ANSWER
 from refine_helpers import small_model
 
 SMALL = {"n_clusters": 1, "embedding_dim": 16, "svp_neighbours": 20, "vote_neighbours": 8, "n_jobs": 1}

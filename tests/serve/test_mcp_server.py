@@ -175,3 +175,8 @@ def test_the_corpus_is_not_served_whole(server):
     found = answer(server, "explain", text=TEXT, k=5, voters=5)
     texts = set(corpus()[0])
     assert not any(text in str(found) for text in texts if len(text) > 60)
+
+
+def test_it_needs_nothing_of_the_other_server():
+    program = "import sys; sys.modules['fastapi'] = None; import neartag.serve.mcp_server"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import copy
 import http.client
+import importlib
 import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -281,29 +284,54 @@ def test_a_killed_worker_leaves_no_change_in_doubt(server, trained):
         assert made == (name in there), name
         assert made or status == 0, "what was answered is there"
         if not made:  # sent again it is made, once
-            body = {"documents": [{"text": TEXT, "labels": ["role::program"], "id": name}]}
-            body = {**body, "new_labels": True}
+            body = {"documents": [{"text": TEXT, "labels": ["role::program"], "id": name}], "new_labels": True}
             assert server.ask("POST", "/add", body, {**BEARER, "X-Request-Id": name})[0] == 200
 
 
-def test_the_load_is_measured_and_written(trained, tmp_path, monkeypatch):
-    import importlib
-    from pathlib import Path
+@pytest.fixture
+def benchmark(trained, tmp_path, monkeypatch):
+    """Return a function that runs a script of benchmarks/ on a small model, and gives what it has kept."""
 
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    load, pages = importlib.import_module("load"), importlib.import_module("pages")
-    monkeypatch.setattr(pages, "RESULTS", tmp_path)
-    monkeypatch.setattr(pages, "DOCS", tmp_path)
-    (tmp_path / "server.md").write_text("<!-- load begin -->\nold\n<!-- load end -->\n")
-    trained.save(tmp_path / "model")
-    times = ["--seconds", "0.3", "--warm-up", "0.1"]
-    load.main(["--model", str(tmp_path / "model"), *times, "--connections", "4", "--write"])
-    result = json.loads((tmp_path / "load.json").read_text())
+    def run(name, marks, *options):
+        monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+        for each in ("pages", "load", "run", "http_client"):  # others may have modules of these names
+            monkeypatch.delitem(sys.modules, each, raising=False)
+        script, pages = importlib.import_module(name), importlib.import_module("pages")
+        monkeypatch.setattr(pages, "RESULTS", tmp_path)
+        monkeypatch.setattr(pages, "DOCS", tmp_path)
+        (tmp_path / "server.md").write_text(f"<!-- {marks} begin -->\nold\n<!-- {marks} end -->\n")
+        trained.save(tmp_path / "model")
+        script.main(["--model", str(tmp_path / "model"), "--write", *options])
+        monkeypatch.delitem(sys.modules, name)
+        return json.loads((tmp_path / f"{name}.json").read_text()), (tmp_path / "server.md").read_text()
+
+    return run
+
+
+def test_the_load_is_measured_and_written(benchmark):
+    result, page = benchmark("load", "load", "--seconds", "0.3", "--warm-up", "0.1", "--connections", "4")
     assert result["errors"] == 0
     assert result["requests"] > 0
     assert 0 < result["p50 ms"] <= result["p99 ms"] <= result["largest ms"]
     assert result["points"] == POINTS
-    assert "| requests a second |" in (tmp_path / "server.md").read_text()
+    assert "| requests a second |" in page
+
+
+def test_a_mixed_load_is_measured_and_leaves_no_doubt(benchmark):
+    result, page = benchmark("mixed_load", "mixed-load-6", "--seconds", "2", "--connections", "6")
+    (told,) = result.values()
+    assert told["requests"] > 0
+    assert (told["wrong answers"], told["lost"]) == ({}, {})
+    assert (told["changes of unknown fate"], told["changes told wrongly"]) == (0, 0)
+    assert "| changes of unknown fate | 0 |" in page
+
+
+def test_slow_clients_are_measured(benchmark):
+    result, page = benchmark("slow_clients", "slow-clients", "--slow", "30", "--honest", "4", "--seconds", "1")
+    assert result["opened"] >= 30
+    assert result["beside"]["requests"] > 0
+    assert (result["alone"]["errors"], result["beside"]["errors"]) == (0, 0)
+    assert "beside 30 slow clients" in page
 
 
 def _lives(process):

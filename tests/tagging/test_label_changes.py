@@ -245,7 +245,7 @@ def test_a_change_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch):
         raise OSError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr(folder, "_replace", fail)
+        patch.setattr(folder, "replace_file", fail)
         with pytest.raises(ModelError, match="no room"):
             live.change_labels(lambda tagger: tagger.merge_label("Cooking", "cooking"))
     assert live.tagger.labels == TextTagger.load(tmp_path).labels == ["Cooking", "cooking", "cycling", "kites"]

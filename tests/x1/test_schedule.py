@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import tracemalloc
 
 import pytest
@@ -12,9 +14,9 @@ from joblib import parallel_config
 from neartag.core.errors import ParameterError
 from neartag.core.parameters import parse_bytes
 from neartag.data import synthetic
-from neartag.rerank import preparation
 from neartag.rerank import training as rerank
-from neartag.x1 import schedule, training
+from neartag.rerank.preparation import RerankOptions
+from neartag.x1 import schedule, steps, training
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.schedule import Machine, Wave, cluster_bytes, kept_bytes, plan
 from neartag.x1.settings import SVPSettings
@@ -96,16 +98,31 @@ def test_training_obeys_the_limit(monkeypatch):
     with pytest.raises(ParameterError, match="max_memory leaves"):
         X1Classifier(**settings, max_memory="1KB").fit(data.X, data.Y)
     monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
-    seen: list[int] = []
-    monkeypatch.setattr("neartag.x1.ensemble._parallel", lambda at_once, work: seen.append(at_once) or _run(work))
+    seen: list[list[int]] = []  # the sizes of clusters that were trained at the same time
+    running: dict[int, int] = {}
+    train = steps.train_cluster
+
+    def watch(rows, *given):
+        running[threading.get_ident()] = rows.shape[0]
+        seen.append(list(running.values()))
+        time.sleep(0.02)
+        try:
+            return train(rows, *given)
+        finally:
+            del running[threading.get_ident()]
+
+    def bytes_of(sizes):
+        return [cluster_bytes(size, int(data.X.nnz / 600 * size), 200, free.settings.svp) for size in sizes]
+
+    monkeypatch.setattr(steps, "train_cluster", watch)
     free = X1Classifier(**settings).fit(data.X, data.Y).model_
-    assert max(seen) == 2
+    assert max(map(len, seen)) == 2
     seen.clear()
     sizes = [len(cluster.members) for cluster in free.learners[0].clusters]
-    shapes = [(size, int(data.X.nnz / 600 * size), 200, free.settings.svp) for size in sizes]
-    need = max(cluster_bytes(*shape) for shape in shapes) + sum(kept_bytes(*shape) for shape in shapes)
-    bound = X1Classifier(**settings, max_memory=need).fit(data.X, data.Y).model_
-    assert set(seen) == {1}
+    largest = max(bytes_of(sizes))
+    kept = sum(kept_bytes(size, int(data.X.nnz / 600 * size), 200, free.settings.svp) for size in sizes)
+    bound = X1Classifier(**settings, max_memory=largest + kept).fit(data.X, data.Y).model_
+    assert max(sum(bytes_of(together)) for together in seen) <= largest
     assert "max_memory" not in bound.parameters
     for one, other in zip(free.learners[0].clusters, bound.learners[0].clusters, strict=True):
         assert (one.points == other.points).all(), "the same model, however many clusters at once"
@@ -121,10 +138,6 @@ def test_a_refined_model_is_the_same_within_a_limit(monkeypatch):
     bound = X1Classifier(**settings, max_memory="4MB").fit(data.X, data.Y).model_
     assert free.reranker is not None
     assert state_bytes(bound) == state_bytes(free)
-
-
-def _run(work):
-    return [function(*arguments, **keywords) for function, arguments, keywords in work]
 
 
 def test_without_a_limit_there_is_no_bound():
@@ -144,7 +157,7 @@ def test_every_backend_of_joblib_trains_the_same_model(backend):
 
 def test_a_reranker_without_room_is_refused_before_any_work(monkeypatch):
     data = synthetic.make(600, 200, 30, 8, 2)
-    monkeypatch.setattr(training, "fit_learners", lambda *_: pytest.fail("nothing may be trained"))
+    monkeypatch.setattr(training, "put_data", lambda *_: pytest.fail("nothing may be trained"))
     monkeypatch.setattr(schedule.memory, "in_use", lambda: 0)
     with pytest.raises(ParameterError, match=r"refining 600 points needs about 2.* MB, and max_memory leaves 5.* KB"):
         X1Classifier(max_memory="512KB").fit(data.X, data.Y)
@@ -169,26 +182,21 @@ def test_too_little_memory_is_told_with_what_to_allow(settings, advice, monkeypa
     [((4000, 1000, 200, 10, 2), 50_000), ((3000, 2000, 150, 120, 2), 50_000), ((4000, 1000, 200, 10, 9), 1000)],
 )
 def test_a_reranker_asks_for_no_more_than_is_said(shape, max_points_to_refit, monkeypatch):
-    monkeypatch.setattr(preparation, "MAX_POINTS_TO_REFIT_RANKERS", max_points_to_refit)
-    prepare, fit, seen = training.prepare_rankers, rerank.fit_reranker, []
-
-    def measure_preparation(*arguments):
-        tracemalloc.start()
-        prepared = prepare(*arguments)
-        seen.append(tracemalloc.get_traced_memory())
-        tracemalloc.stop()
-        return prepared
-
-    def measure(X, Y, held, prepared, options, *others, **keywords):
-        tracemalloc.start()
-        fitted = fit(X, Y, held, prepared, options, *others, **keywords)
-        seen.append((tracemalloc.get_traced_memory()[1], rerank.bytes_needed(X, Y, options)))
-        tracemalloc.stop()
-        return fitted
-
-    monkeypatch.setattr(training, "prepare_rankers", measure_preparation)
-    monkeypatch.setattr(rerank, "fit_reranker", measure)
+    monkeypatch.setattr(training, "MAX_POINTS_TO_REFIT_RANKERS", max_points_to_refit)
     data = synthetic.make(*shape)
-    X1Classifier(n_jobs=2, max_memory="100GB").fit(data.X, data.Y)  # with a limit, one step after the other
-    (kept, at_first), (later, said) = seen
-    assert said / 3 < max(at_first, kept + later) <= said
+    said = rerank.bytes_needed(data.X, data.Y, RerankOptions())
+    votes = {"n_learners": 1, "n_clusters": 1, "embedding_dim": 2, "svp_neighbours": 2}  # which hardly need anything
+
+    def measure(**options):
+        tracemalloc.start()
+        # With a limit, one step after the other.
+        model = X1Classifier(**votes, n_jobs=2, max_memory="100GB", **options).fit(data.X, data.Y).model_
+        kept, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert model.n_points == shape[0]  # it was there, and counted, until now
+        return kept, peak
+
+    measure()  # loads what is loaded once
+    kept_by_votes, _ = measure(refine=False)
+    _, peak = measure()
+    assert said / 3 < peak - kept_by_votes <= said

@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag import store
-from neartag.data import synthetic
+from neartag import TfidfFeatures, store
+from neartag.data import debian, synthetic
 from neartag.x1.classifier import X1Classifier
 
 BASE = {"n_learners": 1, "n_clusters": 1, "embedding_dim": 12, "svp_neighbours": 20, "n_jobs": 1}
@@ -105,3 +106,26 @@ def test_several_threads_at_once(tmp_path, refine):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda row: fresh.predict_topk(rows[row : row + 1], 4)[0].tolist(), [*range(20)] * 5))
     assert found == wanted * 5
+
+
+@by_votes_and_refined
+@pytest.mark.parametrize("changes", [{}, {"n_clusters": 3, "n_probe": 2}, {"vote_distance": "euclidean"}])
+def test_one_and_many_texts_get_the_same_to_the_last_bit(refine, changes):
+    # Every document is there twice, so that at the edge of those who vote two are often equally near.
+    packages = debian.load("train")
+    rows = TfidfFeatures().fit_transform([" ".join(words) for words in packages.words[:300]])
+    labels = sorted({tag for tags in packages.tags[:300] for tag in tags})
+    number = {tag: place for place, tag in enumerate(labels)}
+    pairs = np.array([(row, number[tag]) for row, tags in enumerate(packages.tags[:300]) for tag in tags])
+    Y = csr_matrix((np.ones(len(pairs), np.float32), pairs.T), (300, len(labels)))
+    X = csr_matrix(sparse.vstack([rows[:240], rows[:240]]))
+    settings = {**BASE, "vote_neighbours": 7, "refine": refine, **changes}
+    model = X1Classifier(**settings).fit(X, sparse.vstack([Y[:240], Y[:240]])).model_
+    asked = rows[240:]
+    best, scores = model.predict_topk(asked, 5, n_jobs=1)
+    some = [model.predict_topk(asked[first : first + 7], 5) for first in range(0, 60, 7)]
+    np.testing.assert_array_equal(np.concatenate([each[1] for each in some]), scores)
+    for row in range(60):
+        one_best, one_scores = model.predict_topk(asked[row], 5)
+        np.testing.assert_array_equal(one_best[0], best[row])
+        np.testing.assert_array_equal(one_scores[0], scores[row])

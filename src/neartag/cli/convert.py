@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from neartag.cli import output
+from neartag.cli.limit_options import with_limits
 from neartag.cli.options import AsJson, Quiet
 from neartag.core.errors import ParameterError
 
 ENDINGS = "XMC text (.txt, .xmc, .svm), sparse JSON lines (.jsonl), both also with .gz, .xz or .bz2, or .npz"
 
 
+@with_limits
 def convert(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help=f"Data file to read: {ENDINGS}.")],
     target: Annotated[str, typer.Argument(metavar="TARGET", help="Data file to write; its ending says the format.")],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neartag.cli import output
+from neartag.cli.limit_options import with_limits
 from neartag.cli.options import AsJson, Quiet
 from neartag.cli.sources import EMBEDDED
 from neartag.core.errors import ParameterError
@@ -52,6 +53,7 @@ def datasets(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 @app.command()
+@with_limits
 def get(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The data set.")],
     url: Annotated[

@@ -14,6 +14,7 @@ from neartag.cli.output_file import check_output
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import HELP, check_source
 from neartag.cli.tag import read_threshold
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import ParameterError
 
 CUTS = (1, 3, 5)
@@ -27,6 +28,7 @@ _FAMILIES = {
 _WAYS = {"asked": "as asked", "model": "the model's own", "here": "the best here", "top5": "none: the first 5"}
 
 
+@with_trust
 @with_reading
 def evaluate(
     model: Model,
@@ -59,6 +61,7 @@ def evaluate(
     quiet: Quiet = False,
     *,
     reading: Reading,
+    trust: Trust,
 ) -> None:
     """Print how often a model is right on labelled points.
 
@@ -82,7 +85,7 @@ def evaluate(
 
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
-        stored = store.load(model)
+        stored = store.load(model, trust=trust)
     in_full = as_json or report is not None
     with progress.start(None, f"reading {data}"):
         from neartag.cli.data import load_points

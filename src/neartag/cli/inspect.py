@@ -10,6 +10,7 @@ import typer
 
 from neartag.cli import inspect_report, output
 from neartag.cli.options import AsJson, Model, Quiet
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.method import resolve
 from neartag.encoders.feature_kinds import FeatureChoice
 from neartag.encoders.languages import LANGUAGES
@@ -19,15 +20,14 @@ if TYPE_CHECKING:
     from neartag.storage.bundle import StoredModel
 
 
+@with_trust
 def inspect(
     model: Model,
     whole: Annotated[bool, typer.Option("--all", help="Also parameters, clusters and files.")] = False,
-    expect_digest: Annotated[
-        str | None,
-        typer.Option(metavar="DIGEST", help="Fail unless the model has this digest, or one that begins so."),
-    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Print what a model is, how good it is, and whether to train it again; with --all, everything about it.
 
@@ -42,7 +42,7 @@ def inspect(
     from neartag.storage import store
 
     with output.progress(quiet).start(None, f"loading {model}"):
-        report = {**describe(store.load(model, expect_digest=expect_digest)), "written": find_time(model)}
+        report = {**describe(store.load(model, trust=trust)), "written": find_time(model)}
     if as_json:
         output.show_json(report)
     else:
@@ -71,6 +71,7 @@ def describe(stored: StoredModel) -> dict[str, Any]:
         "neartag_version": stored.info["neartag_version"],
         "format_version": stored.info["format_version"],
         "digest": stored.info["digest"],
+        "signed_by": stored.info["signed_by"],
         "points": int(model.n_points),
         "features": int(model.n_features),
         "labels": int(model.n_labels),

@@ -24,6 +24,7 @@ def show(model: str, report: dict[str, Any], *, whole: bool = False) -> None:
             ("written", f"{report['written']}, by neartag {report['neartag_version']}"),
             ("size", output.human_bytes(report["bytes"])),
             ("digest", report["digest"]),
+            *([("signed by", report["signed_by"])] if report["signed_by"] else []),
             *_features(report),
         ]
     )

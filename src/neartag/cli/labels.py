@@ -8,12 +8,14 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import AsJson, Model, Quiet
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from neartag.tagging.tagger import TextTagger
 
 
+@with_trust
 def labels(
     model: Model,
     rename: Annotated[
@@ -29,6 +31,8 @@ def labels(
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """List the labels of a model, or change them without training again.
 
@@ -39,7 +43,7 @@ def labels(
     if sum(each is not None for each in (rename, merge, close)) > 1:
         raise ParameterError("give one of --rename, --merge and --close/--open at a time")
     if rename is None and merge is None and close is None:
-        _show_labels(model, as_json, quiet)
+        _show_labels(model, trust, as_json, quiet)
         return
     from neartag.tagging.live import LiveTagger
 
@@ -51,7 +55,7 @@ def labels(
         else:
             tagger.close_labels(bool(close))
 
-    live = LiveTagger(model)
+    live = LiveTagger(model, trust=trust)
     asked = {"rename": rename, "merge": merge, "closed": close}
     live.change_labels(change, **{name: value for name, value in asked.items() if value is not None})
     tagger = live.tagger
@@ -65,12 +69,12 @@ def labels(
     output.suggest(f'neartag tag {model} "a text"', "answers with them", quiet=quiet or as_json)
 
 
-def _show_labels(model: str, as_json: bool, quiet: bool) -> None:
+def _show_labels(model: str, trust: Trust, as_json: bool, quiet: bool) -> None:
     from neartag.data.near_duplicates import describe_near_duplicates, find_near_duplicates
     from neartag.tagging.label_changes import list_labels
     from neartag.tagging.tagger import TextTagger
 
-    entries = list_labels(TextTagger.load(model).stored)
+    entries = list_labels(TextTagger.load(model, trust=trust).stored)
     for entry in entries:
         if as_json:
             print(output.json_line(entry._asdict()))

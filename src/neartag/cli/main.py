@@ -27,12 +27,14 @@ from neartag.cli.export import export
 from neartag.cli.hub import pull, push
 from neartag.cli.inspect import inspect
 from neartag.cli.labels import labels
+from neartag.cli.merge import merge
 from neartag.cli.methods import methods
 from neartag.cli.panels import PanelCommand
 from neartag.cli.predict import predict
 from neartag.cli.reproduce import reproduce
 from neartag.cli.review import review
 from neartag.cli.serve import serve
+from neartag.cli.sign import new_key, sign
 from neartag.cli.tag import explain, tag
 from neartag.cli.train import train
 from neartag.cli.tune import tune
@@ -117,7 +119,10 @@ for command in (
     methods,
     compare,
     convert,
+    merge,
     serve,
+    sign,
+    new_key,
     reproduce,
     warm_up,
 ):

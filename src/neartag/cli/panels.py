@@ -10,13 +10,15 @@ from typing import Any
 from typer.core import TyperCommand
 
 EVERYDAY, DATA, FEATURES, METHOD, OUTPUT = "Everyday options", "Data", "Features", "Method", "Output"
+TRUST = "Checking the model"
+WORK = "Who does the work"
 MIN_OPTIONS = 9  # fewer stand in one panel
 # The panel of each option by its parameter's name. Parameters of methods bring theirs; anything else is of every day.
 _PANELS = {
     DATA: (
         *("id_field", "vector_field", "vectors", "separator", "delimiter", "encoding", "quoting", "indicators"),
         *("label_per_row", "sheet", "kind", "skip_bad", "vocabulary", "open_vocabulary", "label_language"),
-        *("max_points",),
+        *("max_points", "max_line", "max_ratio", "max_unpacked", "max_members"),
     ),
     FEATURES: (
         *("encoder", "words", "bundle_encoder", "encode_minutes", "vector_cache", "features"),
@@ -26,7 +28,9 @@ _PANELS = {
         *("method", "calibration", "fix", "attempts", "changes", "random_state", "max_memory", "jobs", "resume"),
         *("propensity_a", "propensity_b"),
     ),
+    WORK: ("add_learners", "engine", "workers", "scheduler", "work_dir", "keep_work"),
     OUTPUT: ("keep_texts", "prefix", "plot", "cuts"),
+    TRUST: ("expect_digest", "require_signature"),
 }
 _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names}
 # Options of every day that stand first, in this order; the others follow in the command's own.
@@ -41,7 +45,7 @@ class PanelCommand(TyperCommand):
         """Write arguments, then options panel by panel."""
         arguments: list[tuple[str, str]] = []
         panels: dict[str, list[tuple[int, tuple[str, str]]]] = {
-            name: [] for name in (EVERYDAY, DATA, FEATURES, METHOD, OUTPUT)
+            name: [] for name in (EVERYDAY, DATA, FEATURES, METHOD, WORK, OUTPUT, TRUST)
         }
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)

@@ -12,15 +12,19 @@ from typing import IO, Annotated
 import typer
 
 from neartag.cli import output
+from neartag.cli.engine_options import EngineName, Scheduler, WorkDir, Workers
 from neartag.cli.options import Jobs, Model, Quiet
 from neartag.cli.output_file import Overwrite, check_output
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import check_source
-from neartag.core.errors import DataError
+from neartag.cli.trust_options import Trust, with_trust
+from neartag.core.errors import DataError, ParameterError
+from neartag.work.engines import Engine
 
 _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
 
+@with_trust
 @with_reading
 def predict(
     model: Model,
@@ -43,12 +47,17 @@ def predict(
         bool, typer.Option("--fallback", help="Give a point that nothing is known of the most frequent labels.")
     ] = False,
     jobs: Jobs = -1,
+    engine: EngineName = "threads",
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    work_dir: WorkDir = None,
     as_json: Annotated[
         bool, typer.Option("--json", help='Write JSON lines: {"labels": [...], "scores": [...], "found": true}.')
     ] = False,
     quiet: Quiet = False,
     *,
     reading: Reading,
+    trust: Trust,
 ) -> None:
     r"""Write the best labels of each point, one line per point.
 
@@ -58,40 +67,44 @@ def predict(
     unknown words, has an empty line, or with --fallback the most frequent labels, of score 0. Labels in INPUT are
     ignored.
     """
+    who = Engine(engine, workers, scheduler, work_dir)
+    who.check()
+    if who.name != "threads" and work_dir is None and target is None:
+        raise ParameterError("say where the work goes: --output FILE, or --work-dir FOLDER")
     check_output(target, source, model, overwrite)
     if not text:
         if " " in source and not Path(source).exists():
             raise DataError(f"there is no file {source[:60]!r}: to tag a text, neartag tag {model} TEXT")
         check_source(source)
     from neartag.cli.data import load_rows
+    from neartag.core.threads import resolve_jobs
     from neartag.linalg.validation import check_count
     from neartag.storage import store
-    from neartag.tagging.calibration import from_extras
-    from neartag.tagging.ranking import finish_ranking, rank_rows
+    from neartag.tagging.predicted_parts import rank_batches, rank_by_tasks
 
     check_count("-k", k)
     progress = output.progress(quiet)
     with _open_output(target) as stream:  # first: a file that cannot be written is reported at once
         with progress.start(None, f"loading {model}"):
-            stored = store.load(model)
+            stored = store.load(model, trust=trust)
         with progress.start(None, f"reading {source}"):
             rows = load_rows(source, stored, reading, plain_text=text)
         reading.warn_skipped()
         reading.tell_understood(quiet)
-        names, calibration = stored.label_names, from_extras(stored.extras)
+        names = stored.label_names
         k = min(k, stored.model.n_labels)
-        frequency = stored.model.frequency if fallback else None
-        with progress.start(rows.shape[0], "predicting"):
-            # The model's own batches, so that the answers are those of one call for all rows, to the last bit.
-            for first in range(0, rows.shape[0], stored.model.batch_rows):
-                batch = rows[first : first + stored.model.batch_rows]
-                ranked = rank_rows(stored.model, batch, k, jobs, with_shares=False)
-                ranked = finish_ranking(ranked, calibration, 0.0, frequency)
+        with who.open(target or model, resolve_jobs(jobs)) as executor, progress.start(rows.shape[0], "predicting"):
+            batches = (
+                rank_batches(stored, rows, k, jobs, fallback=fallback)
+                if executor is None
+                else rank_by_tasks(executor, os.path.abspath(model), stored, rows, k, progress, fallback=fallback)
+            )
+            for ranked in batches:
                 for labels, values, found in zip(*(ranked[place].tolist() for place in (0, 1, 3)), strict=True):
                     answer = [(label, score) for label, score in zip(labels, values, strict=True) if label >= 0]
                     line = _json_line(answer, names, found) if as_json else _text_line(answer, names, scores)
                     stream.write((line + "\n").encode("utf-8", "backslashreplace"))
-                progress.advance(batch.shape[0])
+                progress.advance(len(ranked.labels))
     if target is not None:
         output.suggest(f"neartag evaluate {model} DATA", "tells how good it is on labelled points", quiet=quiet)
 

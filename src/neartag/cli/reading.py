@@ -5,24 +5,24 @@ Heavy imports stand inside the functions: `neartag --help` reads this file.
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from neartag.cli.limit_options import with_limits
+from neartag.cli.option_groups import Option, add_group
 from neartag.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from neartag.data.documents import BadLines, Document, Fields
     from neartag.data.documents.whole_rows import WholeTable
 
-# Options of every command that reads documents: name, type, default, and typer's option.
-_OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
+# Options of every command that reads documents.
+_OPTIONS: tuple[Option, ...] = (
     (
         "text_field",
         list[str] | None,
@@ -125,25 +125,11 @@ _OPTIONS: tuple[tuple[str, Any, Any, Any], ...] = (
 
 
 def with_reading(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with options that say how to read documents; it gets them as its argument `reading`."""
-    own = inspect.signature(command, eval_str=True)
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
-        for name, kind, default, option in _OPTIONS
-    ]
+    """Return the command with options that say how to read documents; it gets them as its argument `reading`.
 
-    @functools.wraps(command)
-    def run(*arguments: Any, **given: Any) -> None:
-        reading = Reading(**{name: given.pop(name) for name, *_ in _OPTIONS})
-        command(*arguments, **given, reading=reading)
-
-    kept = [entry for entry in own.parameters.values() if entry.name != "reading"]
-    rest = [entry for entry in kept if entry.kind is inspect.Parameter.VAR_KEYWORD]
-    kept = [entry for entry in kept if entry.kind is not inspect.Parameter.VAR_KEYWORD]
-    # typer reads both: the signature for order and defaults, the annotations for types.
-    run.__signature__ = own.replace(parameters=[*kept, *added, *rest])  # type: ignore[attr-defined]
-    run.__annotations__ = {entry.name: entry.annotation for entry in (*kept, *added)}
-    return run
+    Also with those for the limits of what files may unpack to.
+    """
+    return with_limits(add_group(command, "reading", _OPTIONS, Reading))
 
 
 @dataclass
@@ -200,9 +186,11 @@ class Reading:
         """Yield the documents, each with its row of the file of vectors."""
         import numpy as np
 
+        from neartag.data.formats.npz import DAMAGE_ERRORS
+
         try:
             rows = np.load(str(self.vectors), mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, *DAMAGE_ERRORS) as error:
             raise DataError(f"--vectors {self.vectors} cannot be read as .npy: {error}") from error
         if rows.ndim != 2:
             raise DataError(f"--vectors {self.vectors} has {rows.ndim} dimensions: give one row for each document")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from neartag.cli import output
+from neartag.cli.limit_options import with_limits
 from neartag.cli.options import Quiet
 from neartag.core.errors import DataError, ParameterError
 
@@ -15,6 +16,7 @@ BUG_STATUS = STALE_STATUS = 1  # exit status
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"
 
 
+@with_limits
 def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Samples of the data and few runs: the whole report takes minutes.")

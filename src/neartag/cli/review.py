@@ -13,6 +13,7 @@ from neartag.cli.output_file import Overwrite, check_output
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.review_table import Row, as_csv, say_suggested
 from neartag.cli.sources import check_source, read_data
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from neartag.tagging.tagger import TextTagger
 
 
+@with_trust
 @with_reading
 def review(
     model: Model,
@@ -54,6 +56,7 @@ def review(
     quiet: Quiet = False,
     *,
     reading: Reading,
+    trust: Trust,
 ) -> None:
     """List the documents that are most worth labelling, or with --labels the labels that are most doubtful.
 
@@ -81,7 +84,7 @@ def review(
     check_count("-n", n)
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
-        tagger = TextTagger.load(model)
+        tagger = TextTagger.load(model, trust=trust)
     documents = None if data is None else _read_documents(data, reading, labels, quiet, progress)
     if labels:
         doubts = tagger.review_documents(documents, n=n, kind=doubt, folds=folds, n_jobs=jobs, progress=progress)

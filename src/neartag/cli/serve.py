@@ -8,11 +8,13 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.options import Model, Quiet
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import NeartagError, ParameterError
 from neartag.core.extras import install_hint
 from neartag.core.parameters import parse_bytes
 
 
+@with_trust
 def serve(
     model: Model,
     mcp: Annotated[
@@ -84,6 +86,8 @@ def serve(
         str, typer.Option(metavar="text|json", help="Lines for people, or a JSON object in each line.")
     ] = "text",
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Serve a model that was trained on texts, with a page to try it on.
 
@@ -98,7 +102,7 @@ def serve(
     if mcp or mcp_http:
         from neartag.cli.serve_mcp import serve_mcp
 
-        limits = {"max_texts": max_texts, "max_characters": max_characters}
+        limits = {"max_texts": max_texts, "max_characters": max_characters, "trust": trust}
         serve_mcp(model, (host, port) if mcp_http else None, parse_bytes(max_body), limits, quiet=quiet)
         return
     sizes = parse_bytes(max_body), parse_bytes(max_upload)
@@ -128,6 +132,8 @@ def serve(
         hosts=hosts,
         log_requests=log_requests,
         log_format=log_format,
+        expect_digest=trust.expect_digest,
+        public_key=None if trust.public_key is None else trust.public_key.text,
     )
     as_json = log_format == JSON
     with output.progress(quiet or as_json).start(None, f"loading {model}"):

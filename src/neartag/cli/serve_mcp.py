@@ -14,7 +14,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def serve_mcp(
-    model: str, address: tuple[str, int] | None, max_body: int, limits: dict[str, int], *, quiet: bool
+    model: str, address: tuple[str, int] | None, max_body: int, limits: dict[str, Any], *, quiet: bool
 ) -> None:
     """Serve until the other side closes standard input, or, with an address, until the program is ended."""
     if address is not None and address[0] not in LOOPBACK:

@@ -13,6 +13,7 @@ from neartag.cli.reading import Reading, with_reading
 from neartag.cli.tag_table import check_paths, show_report, tag_table
 from neartag.cli.text_lines import STDIN, read_text_lines
 from neartag.cli.text_or_file import refuse_paths
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ Fallback = Annotated[
 ]
 
 
+@with_trust
 @with_reading
 def tag(
     model: Model,
@@ -91,6 +93,7 @@ def tag(
     quiet: Quiet = False,
     *,
     reading: Reading,
+    trust: Trust,
 ) -> None:
     """Print the labels of a text, best first, each with its score; or tag a whole table.
 
@@ -112,7 +115,7 @@ def tag(
         from neartag.tagging.batches import Asked
 
         asked = Asked(k, min_score, only, without, fallback, jobs)
-        report = tag_table(_load(model, quiet), texts[0], target, asked, prefix, reading, quiet)
+        report = tag_table(_load(model, trust, quiet), texts[0], target, asked, prefix, reading, quiet)
         if as_json:
             output.show_json(report)
         else:
@@ -121,7 +124,7 @@ def tag(
         output.suggest(f"neartag review {model} {table}", "tells what to label next", quiet=quiet or as_json)
         return
     refuse_paths(texts)
-    tagger = _load_to_answer_once(model)
+    tagger = _load_to_answer_once(model, trust)
     given = read_text_lines() if texts == [STDIN] else texts
     answers = tagger.predict(given, k, min_score, include=only, exclude=without, fallback=fallback, n_jobs=jobs)
     for number, (text, tags) in enumerate(zip(given, answers, strict=True)):
@@ -139,25 +142,26 @@ def tag(
         output.suggest(f"neartag explain {model} TEXT", "tells why", quiet=quiet or as_json)
 
 
-def _load(model: str, quiet: bool) -> TextTagger:
+def _load(model: str, trust: Trust, quiet: bool) -> TextTagger:
     from neartag.tagging.tagger import TextTagger
 
     with output.progress(quiet).start(None, f"loading {model}"):
-        return TextTagger.load(model)
+        return TextTagger.load(model, trust=trust)
 
 
-def _load_to_answer_once(model: str) -> TextTagger:
+def _load_to_answer_once(model: str, trust: Trust) -> TextTagger:
     from neartag.core.method import resolve
     from neartag.methods import registry
     from neartag.tagging.tagger import TextTagger
 
-    tagger = TextTagger.load(model)
+    tagger = TextTagger.load(model, trust=trust)
     hasten = registry.get(tagger.stored.model.kind).first_answer
     if hasten is not None:
         resolve(hasten)(tagger.stored.model)
     return tagger
 
 
+@with_trust
 def explain(
     model: Model,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text.")],
@@ -166,6 +170,8 @@ def explain(
     fallback: Fallback = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Print the labels of a text and, for each, the documents that voted for it.
 
@@ -174,7 +180,7 @@ def explain(
     that nothing is known of has no labels (exit status 3), unless --fallback is given.
     """
     refuse_paths([text])
-    tagger = _load_to_answer_once(model)
+    tagger = _load_to_answer_once(model, trust)
     reasons = tagger.explain(text, k, voters, fallback=fallback)
     found = reasons[0].found != "frequency" if reasons else tagger.predict([text], 1)[0].found
     if as_json:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from neartag.cli import output
+from neartag.cli import merge, output
 from neartag.cli.encoder_options import EncoderOptions
+from neartag.cli.engine_options import EngineName, KeepWork, Scheduler, WorkDir, Workers, say_how_to_resume
 from neartag.cli.inspect import describe_encoders
 from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
@@ -27,6 +28,7 @@ from neartag.core.parameters import parse_bytes
 from neartag.core.usage import Usage
 from neartag.methods import presets, registry
 from neartag.methods.registry import DEFAULT_METHOD
+from neartag.work.engines import Engine
 
 CALIBRATIONS = ("auto", "isotonic", "platt", "none")
 
@@ -125,6 +127,19 @@ def train(
     vocabulary: VocabularyFile = None,
     open_vocabulary: OpenVocabulary = False,
     label_language: LabelLanguage = None,
+    engine: EngineName = "threads",
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    work_dir: WorkDir = None,
+    keep_work: KeepWork = False,
+    add_learners: Annotated[
+        int | None,
+        typer.Option(
+            "--add-learners",
+            metavar="INTEGER",
+            help="Train so many learners more for the model in the folder, on the data that it was trained on.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     *,
@@ -143,6 +158,11 @@ def train(
         raise ParameterError(f"--calibration must be auto, isotonic, platt or none, not {calibration!r}")
     settings = choose_settings(preset, given, chosen.name)
     check_source(data)
+    who = Engine(engine, workers, scheduler, work_dir, keep_work)
+    who.check()
+    if add_learners is not None:
+        merge.add_learners(data, model, add_learners, settings, who, reading, as_json=as_json, quiet=quiet)
+        return
     options = EncoderOptions(
         encoder if encoder is not None or preset is None else presets.get_encoder(preset),
         features,
@@ -161,6 +181,8 @@ def train(
     )
     options.check()
     check_options(vocabulary, open_vocabulary, label_language)
+    if who.has_folder and not chosen.by_tasks:
+        raise ParameterError(f"--engine and --work-dir are for X1: {chosen.title} is trained in one go")
     check_target(model, overwrite)
 
     from neartag.cli.data import load_training
@@ -170,6 +192,7 @@ def train(
     from neartag.storage.store import save_bundle
     from neartag.tagging.corpus import Corpus
     from neartag.tagging.fitting import fit_bundle
+    from neartag.x1.schedule import Machine
 
     to_fit = options.make_encoder(reading.part)
     classifier = chosen.estimator_class()(**settings)
@@ -205,19 +228,21 @@ def train(
         output.message(f"features: {choice.message}", quiet=quiet)
     alike = [] if fitted is None else find_near_duplicates(dataset.label_names or [])
     usage = Usage()
-    with progress.start(None, f"training {chosen.title}"):
-        if chosen.unit_rows:
-            dataset.X = normalise(dataset.X, in_place=True)  # as training does, which then makes no copy
-        corpus = Corpus(dataset.X, dataset.Y, dataset.label_names, dataset.point_names, texts)
-        wish = None if calibration == "none" else calibration
-        stored = fit_bundle(corpus, classifier, fitted, calibration=wish, progress=progress)
-    cost = usage.measure()
     things = output.things(fitted is not None)
-    if votes_were_better(stored.model):
-        output.message(f"votes alone decide: on {things} held out they were better than rankers", quiet=quiet)
-    with progress.start(None, f"saving {model}"):
-        check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
-        save_bundle(replace(stored, vocabulary=concepts), model)
+    jobs = resolve_jobs(classifier.n_jobs)
+    with say_how_to_resume(who, model), who.open(model, jobs, Machine(jobs, room).room()) as executor:
+        with progress.start(None, f"training {chosen.title}"):
+            if chosen.unit_rows:
+                dataset.X = normalise(dataset.X, in_place=True)  # as training does, which then makes no copy
+            corpus = Corpus(dataset.X, dataset.Y, dataset.label_names, dataset.point_names, texts)
+            wish = None if calibration == "none" else calibration
+            stored = fit_bundle(corpus, classifier, fitted, calibration=wish, progress=progress, executor=executor)
+        cost = usage.measure()
+        if votes_were_better(stored.model):
+            output.message(f"votes alone decide: on {things} held out they were better than rankers", quiet=quiet)
+        with progress.start(None, f"saving {model}"):
+            check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
+            save_bundle(replace(stored, vocabulary=concepts), model)
     show_report(
         {
             "model": model,

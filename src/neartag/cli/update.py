@@ -13,6 +13,7 @@ from neartag.cli.options import AsJson, Model, Quiet
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import check_source, read_data
 from neartag.cli.text_lines import STDIN, read_text_lines
+from neartag.cli.trust_options import Trust, with_trust
 from neartag.core.errors import DataError, NeartagError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ BATCH_DOCUMENTS = 1000  # added at once: a crash loses no more of the work, and 
 MAX_SHOWN_LABELS = 10
 
 
+@with_trust
 @with_reading
 def add(
     model: Model,
@@ -33,6 +35,7 @@ def add(
     quiet: Quiet = False,
     *,
     reading: Reading,
+    trust: Trust,
 ) -> None:
     """Add documents to a model without training again.
 
@@ -46,7 +49,7 @@ def add(
 
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
-        live = LiveTagger(model)
+        live = LiveTagger(model, trust=trust)
     update_module(live.tagger.stored.model)  # a model that takes no documents is told before any is read
     documents = read_data(data, "train", reading)
     if isinstance(documents, Dataset):
@@ -70,11 +73,14 @@ def add(
     output.suggest(f"neartag inspect {model}", "tells when to train again", quiet=quiet or as_json)
 
 
+@with_trust
 def forget(
     model: Model,
     ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of documents, or - for lines of input.")],
     as_json: AsJson = False,
     quiet: Quiet = False,
+    *,
+    trust: Trust,
 ) -> None:
     """Remove documents from a model: texts, features, embeddings and votes, on disk too.
 
@@ -85,7 +91,7 @@ def forget(
     names = [line for line in read_text_lines() if line] if ids == [STDIN] else ids
     progress = output.progress(quiet)
     with progress.start(None, f"loading {model}"):
-        live = LiveTagger(model)
+        live = LiveTagger(model, trust=trust)
     with progress.start(None, f"writing {model}"):
         count = live.forget(names)
     _report(as_json, {"forgotten": count, "points": len(live.tagger)})

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 
 class NeartagError(Exception):
-    """An error that the user can correct; the base of the others."""
+    """An error that the user can correct; the base of the others. Its message is one line, whatever it quotes."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(" ".join(part.strip() for part in message.splitlines() if part.strip()))
 
 
 class ParameterError(NeartagError, ValueError):
@@ -21,3 +24,7 @@ class DataError(NeartagError, ValueError):
 
 class ModelError(NeartagError):
     """A model folder that is missing, damaged, or of a version that this neartag cannot read."""
+
+
+class WorkError(NeartagError):
+    """Work that could not be finished, for a reason outside of the program; what was done is kept."""

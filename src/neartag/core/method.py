@@ -72,6 +72,7 @@ class Method:
     scales : whether it trains on large data sets, so that others name it where they cannot.
     explains : whether its models name the training points that voted, so that their texts are worth keeping.
     unit_rows : whether training scales rows to unit length, so that a caller may do it before, in place.
+    by_tasks : whether training is a plan of tasks that an executor given to `fit` runs.
     updates : the module that adds points to a model and forgets them; None: they cannot be.
     inspection : "module:function" that returns what more `neartag inspect` tells of a model; None: nothing.
     first_answer : "module:function" that a process which answers once calls with the model before it reads the text, to
@@ -96,6 +97,7 @@ class Method:
     scales: bool = False
     explains: bool = False
     unit_rows: bool = False
+    by_tasks: bool = False
     updates: str | None = None
     inspection: str | None = None
     first_answer: str | None = None

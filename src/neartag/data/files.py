@@ -8,7 +8,6 @@ import hashlib
 import io
 import lzma
 import os
-import secrets
 import stat
 import tempfile
 import zlib
@@ -20,6 +19,7 @@ from typing import IO, Any, BinaryIO
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.replace_file import replace_file
 from neartag.data.read_limits import Unpacked, iterate_lines
+from neartag.data.temporaries import temporary_beside
 
 COMPRESSIONS = (".gz", ".xz", ".bz2")
 _QUOTED_BYTES = 40  # of a file, in an error
@@ -89,18 +89,16 @@ def open_to_replace(path: Path | str) -> Iterator[IO[bytes]]:
             raise _write_error(path, error) from error
         return
     target = Path(os.path.realpath(path))  # of a link, the file that it points at is replaced
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(temporary, "xb") as raw:
-            with _compress(raw, split_ending(target)[2]) as stream:
-                yield stream
-            raw.flush()
-            os.fsync(raw.fileno())
-        replace_file(temporary, target)
+        with temporary_beside(target, lambda file: file.touch(exist_ok=False)) as temporary:
+            with open(temporary, "wb") as raw:
+                with _compress(raw, split_ending(target)[2]) as stream:
+                    yield stream
+                raw.flush()
+                os.fsync(raw.fileno())
+            replace_file(temporary, target)
     except OSError as error:
         raise _write_error(path, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def check_writable(target: Path | str, option: str) -> None:

@@ -19,6 +19,8 @@ from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.quantization import TYPES, pack, unpack
 from neartag.linalg.rows import Rows
 
+BLOCK = 2**20  # values looked at together
+
 
 def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: str = "float32") -> None:
     """Put rows under a name into `arrays`; float16 and int8 rows with one scale per column.
@@ -106,6 +108,7 @@ def check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int
         dense = arrays[name]
         fine = dense.dtype == dtype and dense.shape == (height, width)
         require(fine, f"{name} is not {precision} {height} × {width}")
+        require(are_finite(dense), f"{name} has values that are no numbers")
         return
     shape = tuple(int(side) for side in arrays[f"{name}.shape"])
     require(shape == (height, width), f"{name} is {shape}, not {(height, width)}")
@@ -113,6 +116,7 @@ def check_rows(arrays: dict[str, np.ndarray], name: str, height: int, width: int
     check_pointers(name, indptr, indices, width)
     require(len(indptr) == height + 1, f"{name} has {len(indptr) - 1} rows, not {height}")
     require(data.dtype == dtype and data.shape == indices.shape, f"{name} has not one {precision} value an index")
+    require(are_finite(data), f"{name} has values that are no numbers")
 
 
 def check_pointers(name: str, indptr: np.ndarray, indices: np.ndarray, width: int) -> None:
@@ -127,6 +131,14 @@ def check_pointers(name: str, indptr: np.ndarray, indices: np.ndarray, width: in
 def are_within(numbers: np.ndarray, bound: int) -> bool:
     """Say whether every number is at least 0 and below the bound."""
     return numbers.size == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < bound)
+
+
+def are_finite(values: np.ndarray) -> bool:
+    """Say whether no value is infinite or no number at all: scores of such could not be written as JSON."""
+    if values.dtype.kind != "f":
+        return True
+    rows = values.reshape(-1)  # a view: what is mapped lies in one piece
+    return all(bool(np.isfinite(rows[at : at + BLOCK]).all()) for at in range(0, len(rows), BLOCK))
 
 
 def require(fine: bool, message: str) -> None:

@@ -88,9 +88,13 @@ class Candidates:
 
 def candidates_per_source(Y: csr_matrix) -> int:
     """Return how many candidates to take from each of the three, for labels like these."""
-    average = Y.nnz / max(1, Y.shape[0])
+    return candidates_per_average(Y.nnz / max(1, Y.shape[0]), Y.shape[1])
+
+
+def candidates_per_average(average: float, labels: int) -> int:
+    """Return the same for so many labels, of which a point has so many on average."""
     wanted = min(max(MIN_CANDIDATES_PER_SOURCE, round(CANDIDATES_PER_LABEL * average)), MAX_CANDIDATES_PER_SOURCE)
-    return int(min(Y.shape[1], wanted))
+    return int(min(labels, wanted))
 
 
 def generate(

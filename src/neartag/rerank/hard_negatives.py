@@ -134,18 +134,30 @@ def find_hard_negatives(
     A point is left out of the centroids of its labels, and is not its own neighbour. Neighbours by embedding are not
     used: they would cost the square of the number of points, and bring few labels that the other two do not.
     """
-    labels = csr_arrays(Y)
     blocks = [csr_matrix((0, Y.shape[1]), dtype=np.float32)]
     for first in range(0, X.shape[0], block_rows):
-        block = slice(first, first + block_rows)
-        rows, own = X[block], Y[block]
-        voters = _as_voters(neighbours.find(block, threads), FEATURE_SHARPNESS)
-        by_vectors = neighbours.find_by_vectors(block, threads)
-        vector_voters = None if by_vectors is None else _as_voters(by_vectors, VECTOR_SHARPNESS)
-        nobody = no_voters(rows.shape[0])
-        candidates = generate(rows, labels, nobody, voters, centroids, size, threads, own, vector_voters)
-        blocks.append(candidates.negatives(candidates.are_correct(own), Y.shape[1]))
+        block = slice(first, min(first + block_rows, X.shape[0]))
+        blocks.append(find_in_block(X, Y, centroids, size, neighbours, block, threads))
     return csr_matrix(sparse.vstack(blocks, format="csr"))
+
+
+def find_in_block(
+    X: Rows,
+    Y: csr_matrix,
+    centroids: LabelCentroids,
+    size: int,
+    neighbours: NeighbourSearch | CachedNeighbours,
+    block: slice,
+    threads: int,
+) -> csr_matrix:
+    """Return where each label is a wrong candidate among the points of a block (m, L)."""
+    rows, own = X[block], Y[block]
+    voters = _as_voters(neighbours.find(block, threads), FEATURE_SHARPNESS)
+    by_vectors = neighbours.find_by_vectors(block, threads)
+    vector_voters = None if by_vectors is None else _as_voters(by_vectors, VECTOR_SHARPNESS)
+    nobody = no_voters(rows.shape[0])
+    candidates = generate(rows, csr_arrays(Y), nobody, voters, centroids, size, threads, own, vector_voters)
+    return candidates.negatives(candidates.are_correct(own), Y.shape[1])
 
 
 def _as_voters(neighbours: Neighbours, sharpness: float) -> Voters:

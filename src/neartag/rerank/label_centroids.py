@@ -44,20 +44,29 @@ class LabelCentroids:
         max_table: int = TABLE_ENTRIES,
     ) -> LabelCentroids:
         """Return the centroids of unit rows (n, d) by their labels (n, L)."""
-        vectors = None if vectors_of(X) is None else _mean_vectors(X.vectors, Y, threads)
-        X, labels = words_of(X), Y.shape[1]
         turned = csr_matrix(Y.T.tocsr())  # (L, n)
-        if entries_kept is None:
-            used = np.count_nonzero(np.diff(turned.indptr))
-            entries_kept = ENTRIES_KEPT if used <= MANY_LABELS else ENTRIES_KEPT_OF_MANY
-        blocks, lengths = [], np.zeros(labels, np.float32)
-        for first in range(0, labels, labels_at_once):
-            sums = csr_matrix(turned[first : first + labels_at_once] @ X)  # (block, d)
-            squares = np.asarray(sums.multiply(sums).sum(axis=1)).ravel()
-            length = np.sqrt(squares)
-            lengths[first : first + len(length)] = length
-            blocks.append(_largest_entries(sums, np.where(length > 0, length, 1), entries_kept, threads))
-        return cls(transpose(sparse.vstack(blocks, format="csr").astype(np.float32)), lengths, max_table, vectors)
+        entries_kept = count_entries_kept(Y) if entries_kept is None else entries_kept
+        blocks = [
+            make_block(X, turned[first : first + labels_at_once], entries_kept, threads)
+            for first in range(0, Y.shape[1], labels_at_once)
+        ]
+        return cls.from_blocks(X, Y, blocks, threads, max_table=max_table)
+
+    @classmethod
+    def from_blocks(
+        cls,
+        X: Rows,
+        Y: csr_matrix,
+        blocks: list[tuple[csr_matrix, np.ndarray]],
+        threads: int,
+        *,
+        max_table: int = TABLE_ENTRIES,
+    ) -> LabelCentroids:
+        """Return the centroids of the labels of all blocks, as `make_block` makes them, of unit rows (n, d)."""
+        vectors = None if vectors_of(X) is None else _mean_vectors(X.vectors, Y, threads)
+        means = sparse.vstack([means for means, _ in blocks], format="csr").astype(np.float32)  # (L, d)
+        lengths = np.concatenate([lengths for _, lengths in blocks])
+        return cls(transpose(means), lengths, max_table, vectors)
 
     @cached_property
     def arrays(self) -> tuple[CSRArrays, np.ndarray, np.ndarray]:
@@ -73,6 +82,19 @@ class LabelCentroids:
             vectors = vectors.append(np.zeros((len(more), vectors.rows.dim), np.float32))
         lengths = np.concatenate([self.lengths, more])
         return replace(self, postings=csr.widen(self.postings, labels), lengths=lengths, vectors=vectors)
+
+
+def count_entries_kept(Y: csr_matrix) -> int:
+    """Return how many entries of a centroid are kept, for labels like these."""
+    used = np.count_nonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    return ENTRIES_KEPT if used <= MANY_LABELS else ENTRIES_KEPT_OF_MANY
+
+
+def make_block(X: Rows, having: csr_matrix, entries_kept: int, threads: int) -> tuple[csr_matrix, np.ndarray]:
+    """Return the means (m, d) of some labels, given who has them (m, n), and the lengths of their sums (m,)."""
+    sums = csr_matrix(having @ words_of(X))  # (m, d)
+    lengths = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel()).astype(np.float32, copy=False)
+    return _largest_entries(sums, np.where(lengths > 0, lengths, 1), entries_kept, threads), lengths
 
 
 def _mean_vectors(vectors: np.ndarray, Y: csr_matrix, threads: int) -> VectorIndex:

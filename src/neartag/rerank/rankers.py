@@ -149,14 +149,62 @@ def fit_rankers(
 
     Weights of words below `min_weight` are dropped; those of vectors beside them are coded.
     """
+    problems = Problems.from_labels(X, Y, hard_negatives)
+    return fit_problems(X, problems, cost, min_weight, threads, tolerance=tolerance, max_rounds=max_rounds)
+
+
+@dataclass(frozen=True)
+class Problems:
+    """What the machines of some labels are trained on: for each its points, and behind them its hard negatives."""
+
+    pointer: np.ndarray  # (L + 1,) int64, where each label's points begin
+    points: np.ndarray  # int32, row numbers
+    positives: np.ndarray  # (L,) int64, how many of them have the label; a label that no point has gets no points
+    squares: np.ndarray  # (n,) squared lengths of all rows
+
+    @classmethod
+    def from_labels(cls, X: Rows, Y: csr_matrix, hard_negatives: csr_matrix) -> Problems:
+        """Return the problems of rows X (n, d) with labels Y (n, L), and where each is a wrong candidate (n, L)."""
+        having, against = csr_matrix(Y.T.tocsr()), csr_matrix(hard_negatives.T.tocsr())  # (L, n) each
+        positives = np.diff(having.indptr).astype(np.int64)
+        counts = np.where(positives > 0, positives + np.diff(against.indptr), 0)
+        pointer = csr.pointer(counts).astype(np.int64)
+        points = np.empty(pointer[-1], np.int32)
+        _fill(points, pointer[:-1], having)
+        if (positives == 0).any():
+            against = csr.keep_entries(against, np.repeat(positives > 0, np.diff(against.indptr)))
+        _fill(points, pointer[:-1] + positives, against)
+        return cls(pointer, points, positives, row_lengths(X) ** 2)
+
+    def for_labels(self, first: int, last: int, chosen: np.ndarray | None = None) -> Problems:
+        """Return the problems of the labels from `first` up to `last`; those not chosen (L,) get no points."""
+        counts, positives = np.diff(self.pointer[first : last + 1]), self.positives[first:last]
+        points = self.points[int(self.pointer[first]) : int(self.pointer[last])]
+        if chosen is not None:
+            wanted = chosen[first:last]
+            points = points[np.repeat(wanted, counts)]
+            counts, positives = np.where(wanted, counts, 0), np.where(wanted, positives, 0)
+        return replace(self, pointer=csr.pointer(counts).astype(np.int64), points=points, positives=positives)
+
+
+def fit_problems(
+    X: Rows,
+    problems: Problems,
+    cost: float,
+    min_weight: float,
+    threads: int,
+    *,
+    tolerance: float = TOLERANCE,
+    max_rounds: int = MAX_ROUNDS,
+) -> Rankers:
+    """Return the rankers of these problems over unit rows X (n, d), each by itself, as `fit_rankers` does."""
     X = csr_matrix(X) if isinstance(X, np.ndarray) else X
-    squares = row_lengths(X) ** 2
     rows, vectors = as_csr_arrays(X), (np.empty((X.shape[0], 0), np.float32), np.float32(1))
-    labels, d = Y.shape[1], words_of(X).shape[1]
+    labels, d = len(problems.positives), words_of(X).shape[1]
     if isinstance(X, HybridRows):
         vectors = X.vectors, np.float32(X.vector_weight)
     dense = np.zeros((labels, vectors[0].shape[1]), np.float32)
-    pointer, points, positives = _problems(Y, hard_negatives)
+    pointer, points, positives = problems.pointer, problems.points, problems.positives
     entries = csr.pointer(np.diff(rows[0])[points])[pointer]  # running number of entries at each label
     bias, written = np.zeros(labels, np.float32), np.zeros(labels, np.int64)
     pieces: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -164,9 +212,9 @@ def fit_rankers(
     def fit_labels(start: int, stop: int) -> None:
         room = int(np.minimum(np.diff(entries[start : stop + 1]), d).sum())
         features, weights = np.empty(room, np.int32), np.empty(room, np.float32)
-        problems, options = (pointer, points, positives), (cost, tolerance, max_rounds, np.float32(min_weight))
+        given, options = (pointer, points, positives), (cost, tolerance, max_rounds, np.float32(min_weight))
         out = bias, written, features, weights, dense
-        many = ranker_kernels.dual_descent(rows, vectors, squares, d, problems, options, out, start, stop)
+        many = ranker_kernels.dual_descent(rows, vectors, problems.squares, d, given, options, out, start, stop)
         pieces[start] = features[:many].copy(), weights[:many].copy()
 
     run_pieces(fit_labels, labels, threads, work=entries, min_size=1)
@@ -177,21 +225,19 @@ def fit_rankers(
     return Rankers(matrix, bias, positives > 0, vectors=CodedRows.encode(dense) if dense.shape[1] else None)
 
 
-def _problems(Y: csr_matrix, hard_negatives: csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where each label's points begin (L + 1,), all points, and how many have the label (L,).
-
-    The points that have a label come first, its hard negatives behind them. A label that no point has gets none.
-    """
-    having, against = csr_matrix(Y.T.tocsr()), csr_matrix(hard_negatives.T.tocsr())  # (L, n) each
-    positives = np.diff(having.indptr).astype(np.int64)
-    counts = np.where(positives > 0, positives + np.diff(against.indptr), 0)
-    pointer = csr.pointer(counts).astype(np.int64)
-    points = np.empty(pointer[-1], np.int32)
-    _fill(points, pointer[:-1], having)
-    if (positives == 0).any():
-        against = csr.keep_entries(against, np.repeat(positives > 0, np.diff(against.indptr)))
-    _fill(points, pointer[:-1] + positives, against)
-    return pointer, points, positives
+def join_rankers(blocks: list[Rankers]) -> Rankers:
+    """Return the rankers of all labels, given those of one block of labels after the other."""
+    if len(blocks) == 1:
+        return blocks[0]
+    vectors = blocks[0].vectors
+    for each in blocks[1:]:
+        vectors = None if vectors is None or each.vectors is None else vectors.append(each.vectors)
+    return Rankers(
+        csr_matrix(sparse.vstack([each.weights for each in blocks], format="csr")),
+        np.concatenate([each.bias for each in blocks]),
+        np.concatenate([each.known for each in blocks]),
+        vectors=vectors,
+    )
 
 
 def _fill(points: np.ndarray, starts: np.ndarray, lists: csr_matrix, *, block_entries: int = BLOCK_ENTRIES) -> None:

@@ -1,32 +1,33 @@
-"""How a reranker is trained, once rankers are prepared and votes known: the cost, the rankers, and the fusion."""
+"""How a reranker is decided on, with points that were held out: the cost of errors, and the fusion.
+
+    make_trial → choose_cost → Decision.fit
+
+Each takes values and returns one. `steps.py` calls them, with rankers that were trained without the held-out points.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
-from neartag.core.threads import run_both
 from neartag.linalg.hybrid_rows import HybridRows, words_of
 from neartag.linalg.rows import Rows, csr_arrays
 from neartag.rerank.candidates import VECTOR_SIMILARITY_COLUMN, VECTOR_VOTE_COLUMN, Candidates, generate
 from neartag.rerank.fusion import Fusion, fixed_subsample
 from neartag.rerank.hard_negatives import BLOCK_ROWS
-from neartag.rerank.preparation import Preparation, RankerData, RerankOptions
+from neartag.rerank.label_centroids import LabelCentroids
+from neartag.rerank.preparation import RerankOptions
 from neartag.rerank.rankers import Rankers
-from neartag.rerank.reranker import Reranker
 from neartag.search.weights import Voters
 
-# Steps that `fit_reranker` reports.
-N_REPORTED_STEPS = 4
 # Candidates that a fusion is fitted to at most.
 MAX_FUSION_CANDIDATES = 250_000
 # Bytes at the peak of training, for each entry of the rows, for each candidate that a training point may have, and for
 # each of those at work. A test holds them against what is asked for.
-BYTES_PER_ENTRY, BYTES_PER_CANDIDATE, BYTES_AT_WORK = 40, 45, 40
+BYTES_PER_ENTRY, BYTES_PER_CANDIDATE, BYTES_AT_WORK = 40, 48, 40
 # Of vectors beside the words there is a copy without the points held out, and one coded.
 BYTES_PER_VECTOR_NUMBER = 6
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
@@ -48,24 +49,6 @@ class HeldOutVotes:
 
 
 @dataclass(frozen=True)
-class FittedReranker:
-    """A reranker, what was chosen for it, and the held-out points that the choice was made on."""
-
-    reranker: Reranker
-    size: int
-    cost: float
-    is_nearby: bool  # whether voters by features are looked for only among neighbours by embedding
-    held_out: HeldOutCandidates
-
-    def held_out_answers(self, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the candidates of the points held out and their probabilities (m, room), −1: none.
-
-        Each by a fusion that was fitted to the other half of the points, for honest figures.
-        """
-        return self.held_out.answers(self.reranker.fusion, threads)
-
-
-@dataclass(frozen=True)
 class HeldOutCandidates:
     """The candidates of points held out, with what the fusion was fitted to."""
 
@@ -75,7 +58,10 @@ class HeldOutCandidates:
     fitted: np.ndarray  # (candidates,) which of them the fusion was fitted to
 
     def answers(self, fusion: Fusion, threads: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the candidates and their probabilities (m, room), as `FittedReranker.held_out_answers` does."""
+        """Return the candidates of the points held out and their probabilities (m, room), −1: none.
+
+        Each by a fusion that was fitted to the other half of the points, for honest figures.
+        """
         mask = self.labels >= 0
         rows = np.repeat(np.arange(len(self.labels)), mask.sum(axis=1))
         odds = np.empty(len(rows))
@@ -89,7 +75,7 @@ class HeldOutCandidates:
 
 
 def bytes_needed(X: Rows, Y: csr_matrix, options: RerankOptions) -> int:
-    """Return about how many bytes `fit_reranker` needs at its peak, beyond the rows themselves.
+    """Return about how many bytes a reranker's training needs at its peak, beyond the rows themselves.
 
     These are rows without those held out, an index of the rows, hard negatives from two sources, and weights.
     """
@@ -100,63 +86,10 @@ def bytes_needed(X: Rows, Y: csr_matrix, options: RerankOptions) -> int:
     return entries + each * (BYTES_PER_CANDIDATE * n + BYTES_AT_WORK * min(n, BLOCK_ROWS))
 
 
-def fit_reranker(
-    X: Rows,
-    Y: csr_matrix,
-    held: HeldOutVotes,
-    prepared: Preparation,
-    options: RerankOptions,
-    threads: int,
-    report: Callable[[int], None] = lambda steps: None,
-    is_worth_it: Callable[[np.ndarray, np.ndarray], bool] | None = None,
-    *,
-    side_by_side: bool = False,
-) -> FittedReranker | None:
-    """Return what reranks the votes on unit rows X (n, d) with labels Y (n, L), and what was chosen for it.
-
-    The rankers are trained without the held-out points. The fusion is fitted to these, and the cost is chosen by how
-    well it fits. On a small data set the rankers are then trained again on all points; `side_by_side` both at once,
-    which takes more memory. `report` is called after each step. `is_worth_it` is asked, before that, with the answers
-    for the held-out points: candidates and probabilities (m, room). Where it says no there is no reranker.
-    """
-    trial, is_nearby = _make_trial(X, Y, held, prepared, options, threads)
-    report(1)
-    cost, tried = _choose_cost(prepared, trial, threads)
-    report(1)
-
-    def decide() -> _Decision | None:
-        decision = _Decision.fit(trial, _rankers_of_others(prepared, cost, tried, options, threads), threads)
-        report(1)
-        if is_worth_it is None or is_worth_it(*decision.held_out.answers(decision.fusion, threads)):
-            return decision
-        return None
-
-    def refit() -> tuple[RankerData, Rankers]:
-        assert prepared.neighbours is not None
-        final = RankerData.from_rows(X, Y, prepared.neighbours, prepared.size, threads)
-        return final, final.fit_rankers(cost, options.min_weight, threads)
-
-    is_refitted = prepared.neighbours is not None
-    if is_refitted and is_worth_it is None:
-        decision, (final, ranked) = run_both(decide, refit, side_by_side)
-    else:
-        decision, final = decide(), prepared.others
-        if decision is None:
-            return None
-        final, ranked = refit() if is_refitted else (final, decision.ranked)
-    assert decision is not None
-    report(1)
-    ranked = ranked.choose_layout(trial.rows, trial.candidates.labels)
-    fusions = decision.fusion, decision.vote_fusion
-    reranker = Reranker(prepared.size, final.centroids, ranked, *fusions, *decision.defaults)
-    return FittedReranker(reranker, prepared.size, float(cost), is_nearby, decision.held_out)
-
-
 @dataclass(frozen=True)
-class _Decision:
+class Decision:
     """What held-out points say of rankers that have not seen them."""
 
-    ranked: Rankers
     fusion: Fusion
     vote_fusion: Fusion  # of the votes alone
     # Of right candidates, on average: the similarity, how far the margin is behind, and the similarity by vectors.
@@ -164,7 +97,8 @@ class _Decision:
     held_out: HeldOutCandidates
 
     @classmethod
-    def fit(cls, trial: _Trial, ranked: Rankers, threads: int) -> _Decision:
+    def fit(cls, trial: Trial, ranked: Rankers, threads: int) -> Decision:
+        """Return what the trial says of these rankers."""
         features, correct, fitted = trial.fusion_features(ranked, threads), trial.correct, trial.fitted
         fusion = Fusion.fit(features[fitted], correct[fitted], threads)
         vote_fusion = _fit_vote_fusion(features, correct, fitted, threads)
@@ -174,11 +108,11 @@ class _Decision:
             for each in (SIMILARITY_COLUMN, BEHIND_COLUMN, VECTOR_SIMILARITY_COLUMN)
         )
         held_out = HeldOutCandidates(trial.candidates.labels, features, correct, fitted)
-        return cls(ranked, fusion, vote_fusion, (similarity, behind, vector_similarity), held_out)
+        return cls(fusion, vote_fusion, (similarity, behind, vector_similarity), held_out)
 
 
 @dataclass
-class _Trial:
+class Trial:
     """Points held out and their candidates, on which choices are tried."""
 
     rows: Rows  # unit rows (m, d)
@@ -194,21 +128,28 @@ class _Trial:
         return self.candidates.fusion_features(margins, ranked.known, self.frequency)
 
 
-def _make_trial(
-    X: Rows, Y: csr_matrix, held: HeldOutVotes, prepared: Preparation, options: RerankOptions, threads: int
-) -> tuple[_Trial, bool]:
-    """Return the trial, and whether its voters by features were found among neighbours by embedding.
+def make_trial(
+    X: Rows,
+    Y: csr_matrix,
+    held: HeldOutVotes,
+    centroids: LabelCentroids,
+    size: int,
+    options: RerankOptions,
+    threads: int,
+) -> tuple[Trial, bool]:
+    """Return the trial of unit rows X (n, d) with labels Y (n, L), and whether its voters by features were nearby.
 
-    These are taken where they bring nearly as many right candidates.
+    The centroids are those of the points not held out; `size` candidates come from each source. Voters that were found
+    among neighbours by embedding are taken where they bring nearly as many right candidates.
     """
-    rows, truth, labels, others = X[held.points], Y[held.points], csr_arrays(Y), prepared.others
-    frequency = np.bincount(others.Y.indices, minlength=others.Y.shape[1])
+    rows, truth, labels = X[held.points], Y[held.points], csr_arrays(Y)
+    frequency = np.bincount(Y.indices, minlength=Y.shape[1]) - np.bincount(truth.indices, minlength=Y.shape[1])
 
-    def trial_with(feature_voters: Voters) -> _Trial:
-        arguments = rows, labels, held.embedding_voters, feature_voters, others.centroids, prepared.size, threads
+    def trial_with(feature_voters: Voters) -> Trial:
+        arguments = rows, labels, held.embedding_voters, feature_voters, centroids, size, threads
         candidates = generate(*arguments, vector_voters=held.vector_voters).sort_by_label()
         fitted = _choose_for_fusion(candidates, MAX_FUSION_CANDIDATES, options.seed)
-        return _Trial(rows, candidates, candidates.are_correct(truth), fitted, frequency)
+        return Trial(rows, candidates, candidates.are_correct(truth), fitted, frequency)
 
     trial = trial_with(held.feature_voters)
     if held.nearby_voters is not None:
@@ -218,30 +159,19 @@ def _make_trial(
     return trial, False
 
 
-def _choose_cost(prepared: Preparation, trial: _Trial, threads: int) -> tuple[float, Rankers | None]:
-    """Return the cost whose rankers, trained for a part of the labels, serve a fusion of their candidates best.
+def choose_cost(trial: Trial, tried: np.ndarray, rankers: list[Rankers], threads: int) -> int | None:
+    """Return whose rankers, trained at one cost each for the labels tried (L,), serve a fusion best.
 
-    And these rankers; None where nothing could be told.
+    None where nothing can be told.
     """
-    asked = trial.fitted & prepared.tried[trial.candidates.labels[trial.candidates.mask]]
+    asked = trial.fitted & tried[trial.candidates.labels[trial.candidates.mask]]
     if not trial.correct[asked].any():
-        return prepared.costs[0], None
+        return None
     losses, fusion = [], None
-    for ranked in prepared.rankers:
+    for ranked in rankers:
         fusion = Fusion.fit(trial.fusion_features(ranked, threads)[asked], trial.correct[asked], threads, fusion)
         losses.append(fusion.loss)
-    best = int(np.argmin(losses))
-    return prepared.costs[best], prepared.rankers[best]
-
-
-def _rankers_of_others(
-    prepared: Preparation, cost: float, tried: Rankers | None, options: RerankOptions, threads: int
-) -> Rankers:
-    """Return the rankers of the points not held out; those of the labels tried are known."""
-    if tried is None:
-        return prepared.others.fit_rankers(cost, options.min_weight, threads)
-    rest = prepared.others.for_labels(~prepared.tried).fit_rankers(cost, options.min_weight, threads)
-    return rest.with_labels(tried, prepared.tried)
+    return int(np.argmin(losses))
 
 
 def _fit_vote_fusion(features: np.ndarray, correct: np.ndarray, fitted: np.ndarray, threads: int) -> Fusion:

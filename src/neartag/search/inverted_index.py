@@ -37,6 +37,7 @@ class FeatureIndex:
     """Training rows of unit length, ready to be searched: dense (n, d), or the lists of rows that have each feature."""
 
     postings: Rows  # CSR (d, n), or dense (n, d)
+    known_rows: CSRArrays | None = None  # the rows themselves (n, d), where they are sparse and at hand
 
     @classmethod
     def from_rows(cls, rows: Rows) -> FeatureIndex:
@@ -56,7 +57,7 @@ class FeatureIndex:
     @cached_property
     def _row_arrays(self) -> CSRArrays:
         """The rows themselves (n, d), where they are sparse."""
-        return csr_arrays(transpose(self.postings))
+        return csr_arrays(transpose(self.postings)) if self.known_rows is None else self.known_rows
 
     def row(self, point: int) -> csr_matrix:
         """Return a training row (1, d), where rows are sparse."""

@@ -61,7 +61,7 @@ def create_app(folder: str | os.PathLike[str], settings: Settings | None = None)
     settings = Settings() if settings is None else settings
     metrics, access = Metrics(), Access.from_settings(settings)
     check_proxies(settings.proxies)
-    model = FollowedModel(folder, metrics)
+    model = FollowedModel(folder, metrics, settings.trust)
     endpoints, files = Endpoints(model, settings, access, metrics), FileEndpoints(model, settings)
     changes = ChangeEndpoints(model, settings)
 

@@ -13,12 +13,13 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
-from neartag.core.errors import ModelError, NeartagError
+from neartag.core.errors import ModelError, NeartagError, ParameterError
 from neartag.serve.metrics import Metrics
 from neartag.storage import manifest
 from neartag.storage.bundle import can_update
 from neartag.storage.change_log import ChangeLog, LoggedChange
 from neartag.storage.locking import lock
+from neartag.storage.signing import Trust
 from neartag.tagging.changes import Addition, AnyChange, Removal
 from neartag.tagging.live import LiveTagger, Signature, read_signature
 from neartag.tagging.tagger import Tags, TextTagger
@@ -34,8 +35,9 @@ RETRY_SECONDS = 5.0  # until a model that could not be read is tried again, thou
 class FollowedModel:
     """A tagger that follows its folder. Any thread may read it at any time; changes are made one after another."""
 
-    def __init__(self, folder: str | os.PathLike[str], metrics: Metrics) -> None:
+    def __init__(self, folder: str | os.PathLike[str], metrics: Metrics, trust: Trust | None = None) -> None:
         self.folder = Path(folder)
+        self._trust = trust or Trust()
         self.error: str | None = None  # why the folder could not be taken in as it is now
         self.retry_seconds = RETRY_SECONDS
         # When the folder may be written anew again: what is added meanwhile waits for a write of that kind once only.
@@ -47,7 +49,7 @@ class FollowedModel:
         self._lock = threading.RLock()
         self._failed: tuple[object, float] = (None, 0.0)  # the manifest's signature at the last failure, and when
         manifest.read_manifest(self.folder)  # it says best what a folder is, if it is no model folder
-        self._live = LiveTagger(folder)
+        self._live = LiveTagger(folder, trust=self._trust)
         self._trained: tuple[object, int] = (None, 0)  # files that training made, and how many points are in them
         self._publish()
         self._end = threading.Event()
@@ -96,6 +98,8 @@ class FollowedModel:
 
         They are seen here at once, and by other workers at their next look.
         """
+        if self._trust.expect_digest is not None:
+            raise self._pinned()
         with self._lock:
             if self.error is not None:
                 # A change made from another model would harm the folder.
@@ -113,8 +117,16 @@ class FollowedModel:
             finally:
                 self._note_rewrite(generation, begun)
 
+    def _pinned(self) -> ParameterError:
+        return ParameterError("the server was told to serve this very model: nothing can be changed")
+
     def find_refusal(self, change: Addition | Removal) -> NeartagError | None:
         """Return why a change cannot be made to the folder as it is now; None where it can, or that is not sure."""
+        if self._trust.expect_digest is not None:
+            return self._pinned()
+        unsigned = self._live.find_unsigned(change)
+        if unsigned is not None:
+            return unsigned
         for _ in range(LOOKS):
             tagger = self._tagger
             try:
@@ -199,7 +211,7 @@ class FollowedModel:
         signature, failed_at = self._failed
         if signature == self._read_signature() and time.monotonic() < failed_at + self.retry_seconds:
             return False
-        self._live = LiveTagger(self.folder)
+        self._live = LiveTagger(self.folder, trust=self._trust)
         return True
 
     def _publish(self) -> None:
@@ -207,7 +219,7 @@ class FollowedModel:
         trained = _trained_points(self._live)
         if trained[0] == self._trained[0] and trained[1] != self._trained[1]:
             # All that was added is forgotten, and the files are those from before: following them is not enough.
-            self._live = LiveTagger(self.folder)
+            self._live = LiveTagger(self.folder, trust=self._trust)
             trained = _trained_points(self._live)
         check_servable(self._live.tagger)
         self._tagger, self._trained = self._live.tagger, trained

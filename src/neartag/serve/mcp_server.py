@@ -19,6 +19,7 @@ from neartag.core.errors import NeartagError
 from neartag.core.version import __version__
 from neartag.serve.documents import title_of
 from neartag.serve.labels import LabelSearch
+from neartag.storage.signing import Trust
 from neartag.tagging.live import LiveTagger
 from neartag.tagging.tagger import TextTagger
 
@@ -172,10 +173,14 @@ class Tools:
 
 
 def create_server(
-    folder: str | os.PathLike[str], *, max_texts: int = 256, max_characters: int = 100_000
+    folder: str | os.PathLike[str],
+    *,
+    max_texts: int = 256,
+    max_characters: int = 100_000,
+    trust: Trust | None = None,
 ) -> MCPServer[Any]:
     """Return a server of a model folder; ModelError where the folder holds no model of texts."""
-    live = LiveTagger(folder)
+    live = LiveTagger(folder, trust=trust)
     tools = Tools(live, max_texts, max_characters)
     live.tagger.predict(["one"], 1, n_jobs=1)  # compiles and loads what the first call would wait for
     counts = {"labels": f"{len(live.tagger.labels):,}", "documents": f"{len(live.tagger):,}"}

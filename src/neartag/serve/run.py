@@ -47,7 +47,7 @@ def prepare(folder: str, settings: Settings, workers: int) -> Any:
         return create_app(folder, settings)
     Access.from_settings(settings)
     check_proxies(settings.proxies)
-    FollowedModel(folder, Metrics()).warm_up()
+    FollowedModel(folder, Metrics(), settings.trust).warm_up()
     os.environ[SETTINGS_VARIABLE] = settings.to_text(folder)
     return APPLICATION
 

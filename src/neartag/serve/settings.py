@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict, dataclass, field
 
 from neartag.core.errors import ParameterError
+from neartag.storage.signing import PublicKey, Trust
 
 SETTINGS_VARIABLE = "NEARTAG_SERVE"  # the environment variable that hands the settings on to the workers
 
@@ -30,6 +31,8 @@ class Settings:
     hosts: tuple[str, ...] = field(default=())  # names by which the server may be called; none: any
     log_requests: bool = False  # a line on standard error for each
     log_format: str = "text"  # or "json"
+    expect_digest: str | None = None  # that the model must have
+    public_key: str | None = None  # with whose private half the model must be signed, in base64
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a limit that would let nothing through."""
@@ -52,3 +55,8 @@ class Settings:
         values = document["settings"]
         tuples = {name: tuple(values[name]) for name in ("hosts", "proxies")}
         return document["folder"], cls(**{**values, **tuples})
+
+    @property
+    def trust(self) -> Trust:
+        """What the model must show."""
+        return Trust(self.expect_digest, None if self.public_key is None else PublicKey(self.public_key))

@@ -15,7 +15,7 @@ import numpy as np
 
 from neartag.core.errors import ModelError
 from neartag.core.version import __version__
-from neartag.storage import tensors
+from neartag.linalg import tensors
 from neartag.storage.bundle import StoredModel
 from neartag.storage.content import REMEDY, encode_json, report_damage
 from neartag.storage.folder import FolderWriter, read_content

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
@@ -13,8 +12,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from neartag.core.errors import ModelError
+from neartag.core.replace_file import replace_file
 from neartag.data.files import digest
-from neartag.storage import manifest, tensors
+from neartag.linalg import tensors
+from neartag.storage import manifest
 from neartag.storage.change_log import settle_changes
 from neartag.storage.content import REMEDY, decode_json
 from neartag.storage.location import CHANGE_LOG, sync_folder
@@ -23,7 +24,6 @@ from neartag.storage.manifest import FILE_NAME, FORMAT, HASH_DIGITS, MANIFEST, F
 
 TEMPORARY = ".neartag.tmp"  # one is enough: only the holder of the lock writes
 READ_ATTEMPTS, READ_PAUSE = 50, 0.002  # of a reader that lost a race; the pause is in seconds
-REPLACE_ATTEMPTS = 50  # on Windows a file cannot be replaced in the moment in which someone reads it
 
 
 class FolderWriter:
@@ -60,7 +60,7 @@ class FolderWriter:
         if not is_there:
             if not path.exists():
                 self._added.append(path)
-            _replace(self._folder / TEMPORARY, path)
+            replace_file(self._folder / TEMPORARY, path)
         return file
 
     def switch(self, document: bytes, files: list[File], announce: Callable[[], None] | None = None) -> None:
@@ -77,7 +77,7 @@ class FolderWriter:
             announce()
         sync_folder(self._folder)  # the new files' names are on disk before anything points at them
         self._added.clear()  # from here on they may be in use
-        _replace(self._folder / TEMPORARY, self._folder / MANIFEST)
+        replace_file(self._folder / TEMPORARY, self._folder / MANIFEST)
         sync_folder(self._folder)  # the switch is on disk before the old files go
         remove_stale_files(self._folder, files)
 
@@ -173,12 +173,3 @@ def _matches(path: Path, file: File) -> bool:
 def _sync(handle: BinaryIO) -> None:
     handle.flush()
     os.fsync(handle.fileno())
-
-
-def _replace(source: Path, target: Path) -> None:
-    for _ in range(REPLACE_ATTEMPTS if sys.platform == "win32" else 0):
-        with suppress(PermissionError):
-            os.replace(source, target)
-            return
-        time.sleep(READ_PAUSE)
-    os.replace(source, target)

@@ -15,6 +15,7 @@ from neartag.core.errors import ModelError, ParameterError
 from neartag.core.version import __version__
 from neartag.storage.content import REMEDY, decode_json, encode_json
 from neartag.storage.location import MANIFEST, check_model_folder
+from neartag.storage.signing import SIGNATURE_KIND, Signature
 
 FORMAT = "neartag-model"
 FORMAT_VERSION = 3
@@ -25,8 +26,10 @@ HASH_DIGITS = 16  # of SHA-256 in a file name: short to read, and two contents n
 
 FIELDS = {
     *("format", "format_version", "neartag_version", "kind", "settings", "parts", "features", "label_names"),
-    *("point_names", "texts", "vocabulary", "added", "extras", "generation", "digest"),
+    *("point_names", "texts", "vocabulary", "added", "extras", "generation", "digest", "signature"),
 }
+# What a signature does not cover: what adding documents changes, and what tells about the rest.
+NOT_SIGNED = ("format", "format_version", "neartag_version", "added", "digest", "signature")
 DIGEST = re.compile(rf"[0-9a-f]{{{HASH_DIGITS},64}}")
 PART_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 FILE_NAME = re.compile(rf"{PART_NAME.pattern}\.[0-9a-f]{{{HASH_DIGITS}}}\.(?:safetensors|json)")
@@ -82,6 +85,7 @@ class Manifest:
         0  # how often documents were forgotten or labels changed: the same files may then hold other points
     )
     neartag_version: str = __version__
+    signature: Signature | None = None  # of what training made
 
     @property
     def files(self) -> list[File]:
@@ -102,6 +106,7 @@ class Manifest:
             "format_version": FORMAT_VERSION,
             "neartag_version": self.neartag_version,
             "digest": self.digest,
+            "signed_by": None if self.signature is None else self.signature.public_key,
             "kind": self.kind,
             "settings": self.settings,
             "features": None if self.features is None else self.features.kind,
@@ -120,6 +125,11 @@ class Manifest:
         """The SHA-256 of all that the folder holds: of model.json, which has that of each file."""
         return str(self.to_json()["digest"])
 
+    @property
+    def base_digest(self) -> str:
+        """The SHA-256 of what training made, which adding documents leaves as it is: what a signature covers."""
+        return compute_base_digest(self.to_json())
+
     def check_digest(self, expected: str, place: Path) -> None:
         """Raise ModelError where the digest, of which the first digits may be given, is another one."""
         wanted = expected.strip().lower()
@@ -131,7 +141,7 @@ class Manifest:
     def to_json(self) -> dict[str, Any]:
         """Return the document that `parse_manifest` reads."""
         features = self.features
-        document = {
+        document: dict[str, Any] = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "neartag_version": self.neartag_version,
@@ -152,7 +162,10 @@ class Manifest:
             "added": [{"file": entry.file.to_json(), "points": entry.points} for entry in self.added],
             "extras": self.extras,
             "generation": self.generation,
+            **({} if self.signature is None else {"signature": self.signature.to_json()}),
         }
+        for entry, link in zip(document["added"], _make_chain(document), strict=True):
+            entry["after"] = link
         return {**document, "digest": compute_digest(document, f"the settings of {self.kind!r}")}
 
 
@@ -162,6 +175,20 @@ def compute_digest(document: dict[str, Any], what: str = MANIFEST) -> str:
     # As it is read again: keys and numbers may change their type on the way.
     read = json.loads(encode_json(others, what))
     return hashlib.sha256(encode_json(read, what)).hexdigest()
+
+
+def compute_base_digest(document: dict[str, Any]) -> str:
+    """Return the SHA-256 of what the document says of the trained model."""
+    return compute_digest({key: value for key, value in document.items() if key not in NOT_SIGNED})
+
+
+def _make_chain(document: dict[str, Any]) -> list[str]:
+    """Return for each addition the digest of what it follows: of the trained model, and of the additions before it."""
+    links, link = [], compute_base_digest(document) if document["added"] else ""
+    for entry in document["added"]:
+        links.append(link)
+        link = hashlib.sha256(f"{link} {entry['file']['sha256']} {entry['points']}".encode()).hexdigest()
+    return links
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -207,7 +234,7 @@ def parse_manifest(document: dict[str, Any], path: Path) -> Manifest:
             _file(features, "arrays", "safetensors", path),
         )
     parts = _field(document, "parts", dict, path)
-    return Manifest(
+    parsed = Manifest(
         kind=_field(document, "kind", str, path),
         settings=_field(document, "settings", dict, path),
         parts={part: _file(parts, part, "safetensors", path) for part in parts},
@@ -220,7 +247,29 @@ def parse_manifest(document: dict[str, Any], path: Path) -> Manifest:
         extras=_field({"extras": {}, **document}, "extras", dict, path),
         generation=_field({"generation": 0, **document}, "generation", int, path),
         neartag_version=written_by,
+        signature=_parse_signature(document, path),
     )
+    _check_chain(document, parsed, path)
+    return parsed
+
+
+def _check_chain(document: dict[str, Any], parsed: Manifest, path: Path) -> None:
+    """Raise ModelError where an addition was made to another model; those of earlier versions do not tell."""
+    if parsed.added and [entry.get("after") for entry in document["added"]] not in (
+        _make_chain(document),
+        [None] * len(parsed.added),
+    ):
+        raise ModelError(f"{path}: documents were added to another model than this one: {REMEDY}")
+
+
+def _parse_signature(document: dict[str, Any], path: Path) -> Signature | None:
+    if document.get("signature") is None:
+        return None
+    entry = _field(document, "signature", dict, path)
+    kind, key, value = (_field(entry, name, str, path) for name in ("kind", "public_key", "value"))
+    if kind != SIGNATURE_KIND:
+        raise ModelError(f"{path}: signatures of kind {kind!r:.40} are unknown: upgrade neartag")
+    return Signature(key, value)
 
 
 def _check_digest(document: dict[str, Any], version: int, path: Path) -> None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -30,17 +31,20 @@ import numpy as np
 
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.garbage import paused_garbage_collection
-from neartag.storage import kinds, tensors
+from neartag.linalg import tensors
+from neartag.storage import kinds
 from neartag.storage.bundle import StoredModel
 from neartag.storage.content import REMEDY, check_list_of_names, encode_json, find_miscount, report_damage
 from neartag.storage.folder import FolderWriter, open_files, read_content, refuse_foreign_folder
+from neartag.storage.location import check_model_folder
 from neartag.storage.locking import lock
-from neartag.storage.manifest import PART_NAME, FeaturesEntry, File, Manifest
+from neartag.storage.manifest import MANIFEST, PART_NAME, FeaturesEntry, File, Manifest
+from neartag.storage.signing import PublicKey, Trust, make_trust, sign_digest
 from neartag.storage.texts import Texts
 from neartag.vocabulary.concepts import Vocabulary
 from neartag.vocabulary.state import from_json, to_json
 
-__all__ = ["Storable", "StoredModel", "inspect", "load", "lock", "save", "save_bundle"]
+__all__ = ["Storable", "StoredModel", "inspect", "load", "lock", "save", "save_bundle", "sign"]
 
 
 class Storable(Protocol):
@@ -186,7 +190,14 @@ def save_bundle(
     )
 
 
-def load(folder: str | os.PathLike[str], *, verify: bool = True, expect_digest: str | None = None) -> StoredModel:
+def load(
+    folder: str | os.PathLike[str],
+    *,
+    verify: bool = True,
+    expect_digest: str | None = None,
+    require_signature: str | os.PathLike[str] | PublicKey | None = None,
+    trust: Trust | None = None,
+) -> StoredModel:
     """Return the model of a folder with its names and its encoder.
 
     Parameters
@@ -197,6 +208,11 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, expect_digest: 
         Compare every file with its checksum.
     expect_digest : str, optional
         The digest that `inspect` gave, or its first 16 digits or more: a folder with another one is refused.
+    require_signature : str or path, optional
+        File of a public key: a model that is not signed with its private half is refused. The signature covers what
+        training made, not documents that were added later.
+    trust : Trust, optional
+        Both of these as one value.
 
     Returns
     -------
@@ -217,16 +233,46 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True, expect_digest: 
     neartag.core.errors.ModelError: there is no folder no-such-folder: check the path, or train a model first
     """
     place = Path(folder)
+    trust = make_trust(expect_digest, require_signature, trust)
     # A vocabulary is some hundred thousand objects: of the time they take, two thirds would be the search for circles.
     with paused_garbage_collection(), ExitStack() as stack:
         manifest, handles = open_files(place, stack)
-        if expect_digest is not None:
-            manifest.check_digest(expect_digest, place)
+        trust.check(manifest, place)
         # Before the files are read: a folder of an unknown kind is refused at once.
         model_class = kinds.model_class(manifest.kind)
         encoder_class = None if manifest.features is None else kinds.encoder_class(manifest.features.kind)
         contents = {file.name: read_content(handles[file.name], place, file, verify) for file in manifest.files}
         return _assemble(manifest, contents, place, model_class, encoder_class)
+
+
+def sign(folder: str | os.PathLike[str], key: str | os.PathLike[str]) -> Manifest:
+    """Sign the model of a folder, in place of a signature that is there, and return its manifest.
+
+    Parameters
+    ----------
+    folder : str or path
+        The model folder. Every file is compared with its checksum first.
+    key : str or path
+        File of the private key, as `neartag new-key` makes it.
+
+    Raises
+    ------
+    ModelError
+        There is no model, it is damaged, or the folder cannot be written.
+    ParameterError
+        The key cannot be used.
+    """
+    place = Path(folder)
+    check_model_folder(place)
+    try:
+        with lock(place), FolderWriter(place) as writer:
+            manifest = load(place).manifest
+            assert manifest is not None
+            signed = replace(manifest, signature=sign_digest(manifest.base_digest, key))
+            writer.switch(encode_json(signed.to_json(), MANIFEST, indent=2), signed.files)
+    except OSError as error:
+        raise ModelError(f"cannot sign the model in {place}, {error}: mend that and sign it again") from error
+    return signed
 
 
 def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -279,9 +325,7 @@ def _assemble(
         arrays = contents[manifest.texts.name]
         with report_damage("the texts", place):
             texts = Texts.from_arrays(arrays["content"], arrays["ends"])
-    wrong = find_miscount(model, labels, points, texts)
-    if wrong:
-        raise ModelError(f"{place} is damaged, {wrong}: restore the model folder from a copy, or train the model again")
+    _check_counts(model, labels, points, texts, place)
     vocabulary = None
     if manifest.vocabulary is not None:
         with report_damage("the vocabulary", place):
@@ -295,7 +339,14 @@ def _assemble(
     listed, there = sum(added.points for added in manifest.added), grown.model.n_points - model.n_points
     if there != listed:  # whoever follows the folder relies on this number
         raise ModelError(f"{place} is damaged, model.json lists {listed} added documents of {there}: {REMEDY}")
+    _check_counts(grown.model, grown.label_names, grown.point_names, grown.texts, place)
     return grown
+
+
+def _check_counts(model: Any, labels: Any, points: Any, texts: Any, place: Path) -> None:
+    wrong = find_miscount(model, labels, points, texts)
+    if wrong:
+        raise ModelError(f"{place} is damaged, {wrong}: {REMEDY}")
 
 
 def _add_features(features: Any, writer: FolderWriter) -> FeaturesEntry:

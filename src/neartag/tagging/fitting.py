@@ -15,6 +15,7 @@ from neartag.tagging.corpus import Corpus
 from neartag.tagging.feature_choice import fit_corpus
 from neartag.vocabulary.concepts import Vocabulary
 from neartag.vocabulary.mapping import map_documents
+from neartag.work.executors.base import Executor
 from neartag.x1.classifier import X1Classifier
 
 
@@ -27,6 +28,7 @@ def fit_documents(
     keep_texts: bool = True,
     vocabulary: Vocabulary | None = None,
     progress: Any = False,
+    executor: Executor | None = None,
 ) -> StoredModel:
     """Encode documents, each read once, fit a classifier to them, and return what a model folder holds.
 
@@ -39,7 +41,7 @@ def fit_documents(
     if vocabulary is not None:
         documents = map_documents(documents, vocabulary)
     corpus, encoder = fit_corpus(documents, encoder, keep_texts=keep_texts, progress=progress, **machine)
-    stored = fit_bundle(corpus, classifier, encoder, calibration=calibration, progress=progress)
+    stored = fit_bundle(corpus, classifier, encoder, calibration=calibration, progress=progress, executor=executor)
     return replace(stored, vocabulary=vocabulary)
 
 
@@ -49,7 +51,13 @@ def make_classifier(refine: bool | None) -> X1Classifier:
 
 
 def fit_bundle(
-    corpus: Corpus, classifier: Any, encoder: Any = None, *, calibration: str | None = None, progress: Any = False
+    corpus: Corpus,
+    classifier: Any,
+    encoder: Any = None,
+    *,
+    calibration: str | None = None,
+    progress: Any = False,
+    executor: Executor | None = None,
 ) -> StoredModel:
     """Fit a classifier to a corpus, calibrate its scores, and return what a model folder holds.
 
@@ -66,16 +74,19 @@ def fit_bundle(
         calibrated either.
     progress : bool or Progress
         Whether to show progress.
+    executor : Executor, optional
+        Who runs the tasks of X1's training; None: threads of this process.
     """
+    options = {"progress": progress} if executor is None else {"progress": progress, "executor": executor}
     if calibration is not None:
         calibrations.check_kind(calibration)  # now, not after all the training
     if encoder is not None:
         warn_of_texts_apart(corpus.X, encoder)
     if encoder is None or calibration is None or not _can_hold_out(classifier):
-        classifier.fit(corpus.X, corpus.Y, progress=progress)
+        classifier.fit(corpus.X, corpus.Y, **options)
         extras = {}
     else:
-        classifier.fit(corpus.X, corpus.Y, progress=progress, held_out=True)
+        classifier.fit(corpus.X, corpus.Y, **options, held_out=True)
         extras = calibrations.to_extras(calibrations.calibrate_held_out(classifier.held_out_, corpus.Y, calibration))
     return StoredModel(classifier.model_, corpus.label_names, corpus.ids, encoder, {}, corpus.texts, extras)
 

@@ -6,9 +6,11 @@ is there until its own change is in place.
 
 from __future__ import annotations
 
+import dataclasses
 import getpass
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -22,6 +24,7 @@ from neartag.storage.folder import remove_stale_files
 from neartag.storage.locking import lock
 from neartag.storage.manifest import MANIFEST, Manifest, read_manifest
 from neartag.storage.segments import merge_segments
+from neartag.storage.signing import Trust
 from neartag.tagging.changes import Added, Addition, AnyChange, Draft, LabelEdit, Origin, Removal
 from neartag.tagging.tagger import TextTagger
 
@@ -41,6 +44,10 @@ class LiveTagger:
         A model folder that was trained on documents.
     who : str, optional
         Who makes the changes, as the folder's log of changes names them; the user of this process unless given.
+    trust : Trust, optional
+        What the model must show each time it is read. A change of our own gives it another digest, which is then
+        expected. Where a signature is required, documents can be added; other changes write anew what was signed, and
+        are refused.
 
     Attributes
     ----------
@@ -71,8 +78,9 @@ class LiveTagger:
     1
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, who: str | None = None) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, who: str | None = None, trust: Trust | None = None) -> None:
         self.folder = Path(folder)
+        self._trust = trust or Trust()
         self.log = ChangeLog(self.folder)
         self._who = who or find_user()
         self._lock = threading.RLock()
@@ -89,6 +97,7 @@ class LiveTagger:
             if signature == self._signature:
                 return False
             fresh = read_manifest(self.folder)
+            self._trust.check(fresh, self.folder)
             if self._apply_additions(fresh):
                 self._manifest, self._signature = fresh, signature
             else:
@@ -147,10 +156,11 @@ class LiveTagger:
                 origin = change.origin
                 if first.setdefault(origin, number) == number:
                     earlier = self._find_made(origin, owners.setdefault((origin.who, origin.request), origin))
-                    if earlier is None:
+                    refusal = self.find_unsigned(change) if earlier is None else earlier
+                    if refusal is None:
                         draft.take(number, change)
                     else:
-                        draft.outcomes[number] = earlier
+                        draft.outcomes[number] = refusal
             draft.apply()
             if draft.logged:
                 try:
@@ -165,6 +175,19 @@ class LiveTagger:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+    def find_unsigned(self, change: AnyChange) -> ParameterError | None:
+        """Return why a change cannot be made where a signature is required: it writes anew what was signed."""
+        if self._trust.public_key is None:
+            return None
+        if isinstance(change, Addition):
+            known = change.replace and any(each.id is not None and each.id in self.tagger for each in change.documents)
+            if not known:
+                return None
+        return ParameterError(
+            f"{self.folder} must be signed, and this change would write anew what was signed: make it where no "
+            "signature is required, with neartag forget, add --replace or labels, and sign the model again"
+        )
 
     def _find_made(self, origin: Origin, owner: Origin) -> Any:
         """Return what a change gave that was made already, an error where its id is another's, None where it is new."""
@@ -207,10 +230,17 @@ class LiveTagger:
 
         if draft.rewrites:
             generation = self.manifest.generation + 1
-            store.save_bundle(draft.tagger.stored, self.folder, generation=generation, locked=True, announce=announce)
+            if self.manifest.signature is not None:
+                warnings.warn(f"{self.folder} is not signed any more: sign it again", UserWarning, stacklevel=4)
+            self._expect(
+                store.save_bundle(
+                    draft.tagger.stored, self.folder, generation=generation, locked=True, announce=announce
+                )
+            )
         else:
             segment = merge_segments(draft.segments)
             self._manifest = additions.append_segment(self.folder, segment, self.manifest, announce)
+            self._expect(self._manifest)
             self._signature = self._read_signature()
             self.tagger = draft.tagger
         with suppress(ModelError):  # whoever writes next finds out
@@ -219,10 +249,15 @@ class LiveTagger:
             # Read it again: then it is mapped and rounded as for everybody else, and takes no memory of our own.
             self.tagger = self._load()
 
+    def _expect(self, fresh: Manifest) -> None:
+        """From now on expect the digest of what we have written ourselves, if any is expected."""
+        if self._trust.expect_digest is not None:
+            self._trust = dataclasses.replace(self._trust, expect_digest=fresh.digest)
+
     def _load(self) -> TextTagger:
         """Return the tagger of the folder as it is now; `refresh` sees what is written meanwhile."""
         signature = self._read_signature()
-        stored = store.load(self.folder)
+        stored = store.load(self.folder, trust=self._trust)
         tagger = TextTagger.of(stored)
         # Only now: after a failure the next look must try again, and nothing may be added to what was not read.
         self._manifest, self._signature = stored.manifest, signature

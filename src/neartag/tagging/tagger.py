@@ -12,6 +12,7 @@ from neartag.encoders.feature_kinds import AUTO
 from neartag.encoders.registry import make_encoder
 from neartag.storage import store
 from neartag.storage.bundle import StoredModel
+from neartag.storage.signing import PublicKey, Trust
 from neartag.tagging.answering import Tag, Tags
 from neartag.tagging.answering_tagger import AnsweringTagger
 from neartag.tagging.changing_tagger import ChangingTagger
@@ -88,7 +89,15 @@ class TextTagger(AnsweringTagger, ChangingTagger):
         return tagger
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], *, encoder: Any = None) -> TextTagger:
+    def load(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        encoder: Any = None,
+        expect_digest: str | None = None,
+        require_signature: str | os.PathLike[str] | PublicKey | None = None,
+        trust: Trust | None = None,
+    ) -> TextTagger:
         """Return the tagger saved in a folder.
 
         Parameters
@@ -97,13 +106,16 @@ class TextTagger(AnsweringTagger, ChangingTagger):
             The model folder.
         encoder : object, optional
             The sentence encoder, where the model was trained with an object of your own, which no folder can hold.
+        expect_digest, require_signature, trust
+            What the model must show, as in `store.load`.
 
         Raises
         ------
         ModelError
             There is no model in the folder, it is damaged, or it was not trained on documents.
         """
-        tagger = cls.of(store.load(folder))
+        stored = store.load(folder, expect_digest=expect_digest, require_signature=require_signature, trust=trust)
+        tagger = cls.of(stored)
         if encoder is not None:
             attach = getattr(tagger.stored.features, "attach", None)
             if attach is None:

@@ -17,7 +17,7 @@ def read_skos(path: Path, notation: str) -> list[Described]:
     try:
         from rdflib import Graph
         from rdflib.namespace import OWL, RDF, SKOS
-        from rdflib.term import URIRef
+        from rdflib.term import Literal, URIRef
     except ImportError as error:
         raise ParameterError(install_hint(f"{path}: reading SKOS needs rdflib", "skos")) from error
     graph = Graph()
@@ -33,8 +33,10 @@ def read_skos(path: Path, notation: str) -> list[Described]:
     for node, values in _pairs(graph, SKOS.narrower).items():
         for value in values:
             broader.setdefault(value, []).append(node)
-    preferred = _pairs(graph, SKOS.prefLabel)
-    alternative, hidden = _pairs(graph, SKOS.altLabel), _pairs(graph, SKOS.hiddenLabel)
+    # A name is a literal; whatever else a damaged file puts there is none.
+    preferred, alternative, hidden = (
+        _pairs(graph, kind, Literal) for kind in (SKOS.prefLabel, SKOS.altLabel, SKOS.hiddenLabel)
+    )
     concepts = []
     for node in sorted((node for node in nodes if isinstance(node, URIRef)), key=str):
         names: dict[str, str] = {}
@@ -48,11 +50,12 @@ def read_skos(path: Path, notation: str) -> list[Described]:
     return concepts
 
 
-def _pairs(graph: Any, predicate: Any) -> dict[Any, list[Any]]:
-    """Return the objects of each subject: one pass, which is far quicker than asking for each concept."""
+def _pairs(graph: Any, predicate: Any, kind: type = object) -> dict[Any, list[Any]]:
+    """Return the objects of a kind of each subject: one pass, which is far quicker than asking for each concept."""
     values: dict[Any, list[Any]] = {}
     for node, value in graph.subject_objects(predicate):
-        values.setdefault(node, []).append(value)
+        if isinstance(value, kind):
+            values.setdefault(node, []).append(value)
     return values
 
 

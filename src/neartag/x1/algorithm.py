@@ -17,7 +17,7 @@ Letters and line numbers are the paper's; points are rows here, where the paper 
       line 3: its nearest neighbours       neighbours     search.exact.nearest, search.cells.Cells.nearest
       line 4: how often each label is      vote           x1.vote.vote
       line 5: the p labels most frequent   top            x1.vote.vote
-    the ensemble (section 2.2)             predict_all    x1.ensemble.train_clusters, x1.retrieval.weigh_voters
+    the ensemble (section 2.2)             predict_all    x1.plan.TrainingPlan, x1.retrieval.weigh_voters
 
 The paper's own choices are label_similarity "inner", svp_step 1, vote_distance "euclidean" and vote_weight "uniform".
 """

@@ -15,6 +15,7 @@ from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
 from neartag.linalg.rows import as_rows, normalise
 from neartag.linalg.validation import check_training
+from neartag.work.executors.base import Executor
 from neartag.x1 import parameters
 from neartag.x1.method import METHOD
 from neartag.x1.model import X1Model
@@ -152,7 +153,15 @@ class X1Classifier(LabelClassifier):
         self.max_memory = max_memory
         self.refine_least = refine_least
 
-    def fit(self, X: Any, Y: Any, *, progress: Progress | bool = False, held_out: bool = False) -> X1Classifier:
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        progress: Progress | bool = False,
+        held_out: bool = False,
+        executor: Executor | None = None,
+    ) -> X1Classifier:
         """Learn from points and their labels.
 
         Parameters
@@ -166,6 +175,9 @@ class X1Classifier(LabelClassifier):
         held_out : bool, default False
             Whether to keep some points out of training at first, and to keep in `held_out_` what they were answered
             then. Calibrated scores are made from these answers. `held_out_` is None where there are too few points.
+        executor : Executor, optional
+            Who runs the tasks of the training (`neartag.work`). None: threads of this process, with everything in
+            memory; or processes, where joblib is configured for them. The model is the same.
 
         Returns
         -------
@@ -196,7 +208,14 @@ class X1Classifier(LabelClassifier):
         _warn_of_oddities(rows.shape[0], asked, settings, Y)
         # Held here as well as in each task: the thread that calls is the one that BLAS's limit obeys.
         with single_threaded_blas():
-            model, self.held_out_ = fit_model(rows, Y, asked, machine, choose_progress(progress), held_out)
+            model, self.held_out_ = fit_model(rows, Y, asked, machine, choose_progress(progress), held_out, executor)
+        if len(model.learners) < int(settings.learners):
+            warnings.warn(
+                f"with one cluster all {settings.learners} learners would be the same: one is trained; "
+                "set n_clusters to 2 or more, or n_learners to 1",
+                UserWarning,
+                stacklevel=2,
+            )
         # The model tells that refining was asked for, also where votes alone decide.
         self._keep_model(replace(model, settings=model.settings.replace(refine=asked.rerank.enabled)))
         return self

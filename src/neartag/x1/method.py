@@ -81,6 +81,7 @@ METHOD = Method(
     scales=True,
     explains=True,
     unit_rows=True,
+    by_tasks=True,
     updates="neartag.x1.update",
     inspection="neartag.x1.inspection:describe",
     first_answer="neartag.x1.first_answer:hasten_first_answer",

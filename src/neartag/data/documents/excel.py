@@ -6,13 +6,13 @@ of several sheets needs `--sheet`.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 from neartag.core.errors import DataError, NeartagError
 from neartag.core.extras import install_hint
@@ -24,6 +24,7 @@ from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_layout
 from neartag.data.documents.parse import DocumentError, DocumentsOrErrors, RawDocument, parse_document
 from neartag.data.files import line_error, open_to_read
+from neartag.data.read_limits import check_zip
 
 _SAMPLE_ROWS = 2000
 
@@ -67,20 +68,27 @@ def _open_sheet(path: Path, sheet: str | None, *, warn: bool = False) -> Iterato
     """Open a sheet: an iterator of its rows that are not empty, with their numbers; `warn` of missing values."""
     try:
         import openpyxl
-        from openpyxl.utils.exceptions import InvalidFileException
     except ImportError as error:
         raise DataError(install_hint(f"{path}: reading Excel files needs openpyxl", "excel")) from error
     with open_to_read(path) as stream:
-        try:
+        with _report_damage(path):
+            check_zip(path, stream)
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
             chosen = _choose_sheet(path, book, sheet)
             if warn:
                 warn_of_unsaved_formulas(path, chosen.title, openpyxl)
-            yield _read_rows(chosen)
-        except NeartagError:
-            raise  # a DataError is a ValueError too
-        except (BadZipFile, InvalidFileException, KeyError, ValueError, SyntaxError) as error:
-            raise DataError(f"{path}: is damaged or no Excel file of the kind .xlsx ({error})") from error
+        yield _read_rows(path, chosen)
+
+
+@contextmanager
+def _report_damage(path: Path) -> Iterator[None]:
+    """Turn what openpyxl raises into a DataError: of a damaged file it may be any exception."""
+    try:
+        yield
+    except (NeartagError, OSError, EOFError, zlib.error, MemoryError):
+        raise  # told by others
+    except Exception as error:
+        raise DataError(f"{path}: is damaged or no Excel file of the kind .xlsx ({error})") from error
 
 
 def _choose_sheet(path: Path, book: Any, name: str | None) -> Any:
@@ -89,7 +97,7 @@ def _choose_sheet(path: Path, book: Any, name: str | None) -> Any:
         if name not in book.sheetnames:
             raise DataError(f"{path}: there is no sheet {name!r}; its sheets are {listed}")
         return book[name]
-    filled = [sheet for sheet in book.worksheets if next(_read_rows(sheet), None) is not None]
+    filled = [sheet for sheet in book.worksheets if next(_read_rows(path, sheet), None) is not None]
     if len(filled) > 1:
         raise DataError(f"{path}: has several sheets, {listed}; name the one to read by --sheet")
     if not filled:
@@ -97,11 +105,12 @@ def _choose_sheet(path: Path, book: Any, name: str | None) -> Any:
     return filled[0]
 
 
-def _read_rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
-    sheet.reset_dimensions()  # some programs write them wrong, and rows would be cut
-    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-        if any(cell not in (None, "") for cell in row):
-            yield number, list(row)
+def _read_rows(path: Path, sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    with _report_damage(path):
+        sheet.reset_dimensions()  # some programs write them wrong, and rows would be cut
+        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            if any(cell not in (None, "") for cell in row):
+                yield number, list(row)
 
 
 def _to_value(cell: Any) -> Any:

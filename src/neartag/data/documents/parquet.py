@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from neartag.core.errors import DataError
 from neartag.core.extras import install_hint
@@ -24,10 +25,12 @@ from neartag.data.documents.parse import (
     parse_vector,
 )
 from neartag.data.files import line_error, open_to_read
+from neartag.data.read_limits import Unpacking
 
 _BATCH_ROWS = 256  # decoded at a time: few, because texts may be long
 _WHOLE_BATCH_ROWS = 2048  # of all columns: enough that answering them at once is worth while
 _BUFFER_BYTES = 2**20  # read at a time from each column, however large the file's row groups are
+_UNBUFFERED_BYTES = 16 * 2**20  # of a whole file
 _SAMPLE_ROWS = 1024
 _TEXT_TYPES = ("string", "large_string", "string_view")
 _NULL_TYPE = "null"  # of a column without any value
@@ -107,10 +110,54 @@ def _open_table(path: Path) -> Iterator[Any]:
         raise DataError(install_hint(f"{path}: reading Parquet needs pyarrow", "parquet")) from error
     with open_to_read(path) as stream:
         try:
-            # Without pre_buffer=False pyarrow would fetch all of the columns before the first row.
-            yield ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            # Without pre_buffer=False pyarrow would fetch all of the columns before the first row. With a buffer it
+            # sets aside what the head of a page claims, up to 2 GB: a small file is read without.
+            buffer = _BUFFER_BYTES if path.stat().st_size > _UNBUFFERED_BYTES else 0
+            table = ParquetFile(_WithinFile(stream, path), pre_buffer=False, buffer_size=buffer)
+            _check_unpacked(path, table.metadata)
+            yield table
         except (pyarrow.ArrowException, OSError) as error:
             raise DataError(f"{path}: is damaged or no Parquet file ({error})") from error
+        except UnicodeDecodeError as error:  # of texts each row tells by itself; here it is the name of a column
+            raise DataError(f"{path}: a column's name is not UTF-8 ({error.reason}): write the file again") from error
+
+
+class _WithinFile(io.RawIOBase):
+    """A file from which no more is asked than it has, whatever it claims: memory is set aside for what is asked."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._stream, self._size = stream, path.stat().st_size
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say that any place in it can be read."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place."""
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._stream.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return so many bytes, fewer at the end."""
+        left = max(0, self._size - self._stream.tell())
+        return self._stream.read(left if size < 0 else min(size, left))
+
+
+def _check_unpacked(path: Path, metadata: Any) -> None:
+    """Refuse rows that unpack to far more than they are in the file; a page of a column is in memory as a whole.
+
+    By groups of rows, not by columns: for what a damaged file says of a column, pyarrow ends the process.
+    """
+    unpacked = Unpacking(path)
+    for group in range(metadata.num_row_groups):
+        unpacked.count(metadata.row_group(group).total_byte_size, member=False)
 
 
 def _read_batches(table: Any, columns: Columns) -> Iterator[tuple[_Batch, int]]:

@@ -43,7 +43,18 @@ class Chunk:
         """Return the cells of every row."""
         if self.cells is not None:
             return self.cells
-        return [list(row) for row in zip(*(column.to_pylist() for column in self.batch.columns), strict=True)]
+        columns = [_to_values(self.batch, column) for column in range(self.batch.num_columns)]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _to_values(batch: Any, column: int) -> list[Any]:
+    """Return the values of a column of pyarrow; DataError for one that Python has no value for, such as a far date."""
+    try:
+        values: list[Any] = batch.column(column).to_pylist()
+    except (ArithmeticError, ValueError) as error:
+        name = batch.schema.names[column]
+        raise DataError(f"the column {name!r} has a value that cannot be read ({error}): leave it out") from error
+    return values
 
 
 @dataclass(frozen=True)

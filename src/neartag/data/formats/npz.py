@@ -24,14 +24,17 @@ from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make
 from neartag.data.files import open_to_read, open_to_replace, split_ending
 from neartag.data.formats.names import Names
 from neartag.data.mapped import SpillableArray, SpillableArrays
+from neartag.data.read_limits import check_members
 
 _KEYS = ("X_values", "X_ids", "X_pointers", "X_shape", "Y_ids", "Y_pointers", "Y_shape")
 _LARGE_KEYS = ("X_values", "X_ids", "Y_ids")
 _CHUNK_BYTES = 1 << 22  # of these, read at a time
 _NAME_KEYS = ("label_names", "feature_names", "point_names")
 # What numpy and zipfile raise for bytes that are damaged or something else.
-_DAMAGE_ERRORS = (
+DAMAGE_ERRORS = (
     ValueError,
+    TypeError,
+    OverflowError,
     KeyError,
     EOFError,
     NotImplementedError,
@@ -112,12 +115,13 @@ def _read_arrays(path: Path | str, large: SpillableArrays) -> dict[str, np.ndarr
                     f"{path}: is a single array, not an .npz of several; write it with write_npz or convert"
                 )
             with archive:
+                check_members(path, _zip_of(archive))
                 wanted = [key for key in archive.files if key in _KEYS + _NAME_KEYS]
                 spilled = _LARGE_KEYS if _large_bytes(archive) > large.map_from else ()
                 arrays = {key: _read_spilled(archive, key, large) if key in spilled else archive[key] for key in wanted}
         except DataError:
             raise
-        except _DAMAGE_ERRORS as error:
+        except DAMAGE_ERRORS as error:
             raise DataError(f"{path}: is damaged or not an .npz file ({error})") from error
     return {key: array for key, array in arrays.items() if isinstance(array, np.ndarray)}  # others are not numpy's
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import lzma
 import os
-import secrets
-import shutil
 import stat
 import tarfile
 import zipfile
@@ -21,6 +19,7 @@ from neartag.core.errors import DataError
 from neartag.data.read_limits import Unpacking
 from neartag.data.registry.checksums import CHECKSUM_FILE, checksum, listed_checksum
 from neartag.data.registry.folders import OTHER_FOLDERS
+from neartag.data.temporaries import temporary_beside
 
 # Endings in the order in which they are looked for, and the bytes with which such files begin.
 ENDINGS = {".tar.xz": b"\xfd7zXZ\x00", ".tar.gz": b"\x1f\x8b", ".tar.bz2": b"BZh", ".zip": b"PK\x03\x04"}
@@ -77,21 +76,19 @@ def unpack(archive: Path, target: Path) -> None:
     Each process unpacks into a folder of its own and renames it at the end. The first one to finish wins; the others
     use its folder.
     """
-    ours = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        ours.mkdir(parents=True)
-        with _report_damage(archive):
-            (_extract_zip if archive.name.endswith(".zip") else _extract_tar)(archive, ours)
-        try:
-            os.rename(ours, target)
-        except OSError:
-            if not target.is_dir():
-                raise
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_beside(target, Path.mkdir) as ours:
+            with _report_damage(archive):
+                (_extract_zip if archive.name.endswith(".zip") else _extract_tar)(archive, ours)
+            try:
+                os.rename(ours, target)
+            except OSError:
+                if not target.is_dir():
+                    raise
     except OSError as error:
         place, why = target.parent, error.strerror or error
         raise DataError(f"{archive}: cannot be unpacked into {place}: {why}; {OTHER_FOLDERS}") from error
-    finally:
-        shutil.rmtree(ours, ignore_errors=True)
 
 
 @contextmanager

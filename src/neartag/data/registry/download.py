@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from neartag.data.registry.dataset_facts import CHECKSUMS
 from neartag.data.registry.folders import cache_folder, data_folder
 from neartag.data.registry.lookup import is_here
 from neartag.data.registry.set_files import part_files
+from neartag.data.temporaries import temporary_beside
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # nothing that leads to another folder, or hides
 _CHUNK_BYTES = 2**16  # written at a time
@@ -83,8 +83,8 @@ def get(
     pooch, folder = _import_pooch(), data_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".incoming-", dir=folder) as incoming:
-            target = Path(incoming) / "download"
+        with temporary_beside(folder / f"{name}.incoming", Path.mkdir) as incoming:
+            target = incoming / "download"
             _fetch(pooch, address.url, target, name, progress or Progress(), timeout)
             return _keep(name, target, address, folder)
     except OSError as error:

@@ -78,11 +78,15 @@ def _pieces(array: np.ndarray, dtype: np.dtype) -> Iterator[memoryview]:
         yield block.reshape(-1).view(np.uint8).data
 
 
-def map_arrays(handle: BinaryIO, what: str) -> dict[str, np.ndarray]:
-    """Return the arrays of an open safetensors file by name: read-only, and read from disk only where they are used."""
-    content = np.memmap(handle, dtype=np.uint8, mode="r") if handle.seek(0, 2) >= HEADER_LENGTH.size else None
-    if content is None:
+def map_arrays(handle: BinaryIO, what: str, *, after: int = 0) -> dict[str, np.ndarray]:
+    """Return the arrays of an open safetensors file by name: read-only, and read from disk only where they are used.
+
+    So many bytes that follow `after` the arrays are somebody else's.
+    """
+    if handle.seek(0, 2) < HEADER_LENGTH.size + after:
         raise _damage_error(what, "it is too short")
+    whole = np.memmap(handle, dtype=np.uint8, mode="r")
+    content = whole[: whole.size - after]
     (length,) = HEADER_LENGTH.unpack(content[: HEADER_LENGTH.size].tobytes())
     start = HEADER_LENGTH.size + length
     if length > MAX_HEADER_BYTES or start > content.size:

@@ -15,7 +15,7 @@ from safetensors.numpy import load as safetensors_load
 from safetensors.numpy import load_file
 
 from neartag.core.errors import ModelError
-from neartag.storage.tensors import TYPES, map_arrays, pack
+from neartag.linalg.tensors import TYPES, map_arrays, pack
 
 
 def packed(arrays, what: str) -> bytes:

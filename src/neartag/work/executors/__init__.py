@@ -1,0 +1,1 @@
+"""Who runs the tasks of a plan."""

@@ -1,0 +1,96 @@
+"""What executors have in common: which task comes next, and how far the work is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from neartag.core.progress import Progress
+from neartag.work.graph import Graph
+from neartag.work.parts import Parts
+from neartag.work.task import Task
+
+# Called when a task has ended, or was found done: returns the tasks that can be planned from then on.
+Then = Callable[[Task], Iterable[Task]]
+
+
+def plan_no_more(task: Task) -> Iterable[Task]:
+    """Return no tasks: the plan was whole from the beginning."""
+    return ()
+
+
+class Executor(Protocol):
+    """Who runs the tasks of a graph."""
+
+    @property
+    def parts(self) -> Parts:
+        """Where the parts are."""
+
+    def run(self, graph: Graph, progress: Progress, title: str, then: Then = plan_no_more) -> None:
+        """Run all tasks of the graph that have no part yet, and those that are added meanwhile."""
+
+
+class Course:
+    """A graph on its way: what waits, what is done, and what that means for progress."""
+
+    def __init__(self, graph: Graph, parts: Parts, progress: Progress, title: str, then: Then) -> None:
+        self.graph, self.parts, self.then = graph, parts, then
+        self.waiting: dict[str, Task] = {}
+        self.finished: set[str] = set()
+        self._progress, self._title = progress, title
+        self._total = self._done = self._found = 0  # steps: in all, done, and of these found done at the start
+        self._begun = time.monotonic()
+        self._reported: dict[str, int] = {}
+        self.add(graph.tasks.values())
+
+    def add(self, tasks: Iterable[Task]) -> None:
+        """Take tasks of the graph in; those that have a part are done."""
+        queue = list(tasks)
+        before = self._total
+        while queue:
+            task = queue.pop(0)
+            self._total += task.steps
+            if self.parts.is_whole(task.name):
+                self._done += task.steps
+                self._found += task.steps
+                self.finished.add(task.name)
+                queue += self.graph.add(self.then(task))
+            else:
+                self.waiting[task.name] = task
+        if self._total > before:
+            self._progress.start(self._total, self._title)
+            self._progress.advance(self._done)
+
+    def ready(self) -> list[Task]:
+        """Return the tasks that could run now, the large ones first."""
+        return sorted(self.graph.ready(self.waiting.values(), self.finished), key=lambda task: -task.size)
+
+    def begin(self, task: Task) -> None:
+        """Let a task no longer wait."""
+        del self.waiting[task.name]
+
+    def give_back(self, task: Task) -> None:
+        """Let a task wait again, which did not end."""
+        self.waiting[task.name] = task
+
+    def report(self, task: Task, steps: int) -> None:
+        """Count steps of a task that still runs."""
+        steps = min(steps, task.steps - self._reported.get(task.name, 0))
+        self._reported[task.name] = self._reported.get(task.name, 0) + steps
+        self._done += steps
+        self._progress.advance(steps, self._note(task))
+
+    def end(self, task: Task) -> None:
+        """Count a task as done, let parts go that nobody needs any more, and plan what can be planned now."""
+        self.report(task, task.steps)
+        self.finished.add(task.name)
+        self.add(self.graph.add(self.then(task)))
+        for part in task.inputs:
+            if not self.graph.is_needed(part, self.finished):
+                self.parts.discard(part)
+
+    def _note(self, task: Task) -> str:
+        done, spent = self._done - self._found, time.monotonic() - self._begun
+        left = spent * (self._total - self._done) / done if done else 0
+        return f"{task.stage}, about {left:.0f} s left" if left >= 1 else task.stage

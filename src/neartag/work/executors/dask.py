@@ -1,0 +1,204 @@
+"""Tasks on the workers of a Dask cluster, which read and write the parts of a work folder that all of them see.
+
+Nothing goes through the scheduler but descriptions of tasks: no array is scattered, so none is lost with a worker. The
+task of a worker that dies runs again on another. Stages have the names that Dask's dashboard shows.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from neartag.core import memory
+from neartag.core.errors import ParameterError, WorkError
+from neartag.core.extras import install_hint
+from neartag.core.memory import format_bytes
+from neartag.core.progress import Progress
+from neartag.core.threads import available_cores, single_threaded_blas
+from neartag.work.executors.base import Course, Then, plan_no_more
+from neartag.work.folder import WorkFolder
+from neartag.work.graph import Graph
+from neartag.work.parts import run_task
+from neartag.work.task import Task
+
+# The resource by which workers say how much memory tasks may use, in bytes; and how much of a worker's limit that is
+# where we start the workers ourselves: the rest is for Python and what it loads.
+MEMORY, TASK_SHARE = "memory", 0.7
+# Of workers that we start: one thread each, and no profiler, which looks at each task a hundred times a second.
+WORKER_ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+
+
+@dataclass
+class Dask:
+    """The workers of a client's cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Who is connected to the cluster.
+    parts : WorkFolder
+        On storage that this process and every worker see under the same path.
+    """
+
+    client: Any
+    parts: WorkFolder
+    room: int | None = None
+    _run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+
+    def run(self, graph: Graph, progress: Progress, title: str, then: Then = plan_no_more) -> None:
+        """Run all tasks of the graph that have no part yet, and those that are added meanwhile."""
+        with progress:
+            course, blamed = Course(graph, self.parts, progress, title, then), set()
+            while True:
+                futures: dict[str, Any] = {}
+                try:
+                    return self._run_all(course, futures)
+                except _KilledError as error:
+                    # Dask blames every task that a worker had when it died, also those that only waited there. So all
+                    # is sent once more, and only who is blamed again is at fault.
+                    if error.task.name in blamed:
+                        raise self._too_much(error.task) from error
+                    blamed.add(error.task.name)
+                    self.client.cancel(list(futures.values()), force=True)
+                    for name in futures:
+                        course.give_back(graph.tasks[name])
+                    self._run = uuid.uuid4().hex[:8]
+
+    def _run_all(self, course: Course, futures: dict[str, Any]) -> None:
+        from distributed import as_completed
+
+        finished = as_completed(self._submit(course, futures))
+        for future in finished:
+            task = course.graph.tasks[future.key[1]]
+            self._check(future, task)
+            del futures[task.name]
+            course.end(task)
+            finished.update(self._submit(course, futures))
+
+    def _submit(self, course: Course, futures: dict[str, Any]) -> list[Any]:
+        """Send all tasks that wait; who waits for whom is the scheduler's business from now on."""
+        if not course.waiting:
+            return []
+        workers, new = _workers(self.client), []
+        counts_memory = bool(workers) and all(MEMORY in worker.get("resources", {}) for worker in workers)
+        limit = max((_limit(worker) for worker in workers), default=0)
+        for task in _in_order(course):
+            if limit and task.memory > limit:
+                raise ParameterError(
+                    f"{task.name} needs about {format_bytes(task.memory)}, and no worker allows tasks more than "
+                    f"{format_bytes(limit)}: set more clusters (--n-clusters) or a smaller max_cluster_size "
+                    "(--max-cluster-size), or start workers with more memory"
+                )
+            before = [futures[part] for part in task.inputs if part in futures]
+            resources = {MEMORY: task.memory} if counts_memory and task.memory else None
+            key = (f"{task.stage}-{self._run}", task.name)
+            place = os.path.abspath(self.parts.place)
+            course.begin(task)
+            futures[task.name] = self.client.submit(
+                run_on_worker, place, task.to_json(), before, key=key, pure=False, resources=resources
+            )
+            new.append(futures[task.name])
+        return new
+
+    def _check(self, future: Any, task: Task) -> None:
+        """Raise what went wrong with a task, in our own words where it was the cluster."""
+        from distributed import KilledWorker
+
+        error = future.exception() if not future.cancelled() else None
+        if future.cancelled():
+            raise WorkError(
+                "the connection to Dask's scheduler was lost. What was done so far is kept in "
+                f"{self.parts.place}: start the cluster again, and train with the same data, options and work folder"
+            )
+        if isinstance(error, KilledWorker):
+            raise _KilledError(task) from error
+        if error is not None:
+            raise error
+
+    def _too_much(self, task: Task) -> WorkError:
+        needed = f", which needs about {format_bytes(task.memory)} beside the data" if task.memory else ""
+        return WorkError(
+            f"workers died again and again at {task.name}{needed}: have they too little memory? Start workers with "
+            f"more of it, or set more clusters (--n-clusters). What was done so far is kept in {self.parts.place}"
+        )
+
+
+class _KilledError(Exception):
+    """Too many workers died that had a task."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task.name)
+        self.task = task
+
+
+def run_on_worker(place: str, described: dict[str, Any], before: Iterable[None]) -> None:
+    """Run a task on a worker. Those `before` it have written their parts."""
+    from distributed import get_worker
+    from numba import config, set_num_threads
+
+    folder, task = WorkFolder(place), Task.from_json(described)
+    if folder.has(task.name):  # else it was done by a worker that died before it could tell
+        return
+    state = get_worker().state
+    threads = max(1, state.nthreads // max(1, len(state.executing)))
+    set_num_threads(min(threads, int(vars(config)["NUMBA_NUM_THREADS"])))
+    with single_threaded_blas():
+        run_task(task, folder, threads)
+
+
+@contextmanager
+def connect(scheduler: str | None, workers: int | None) -> Any:
+    """Give a client of the cluster at an address, or of a local one of so many workers, which ends with the block."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ParameterError(install_hint("the Dask engine needs dask[distributed]", "dask")) from error
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=10)
+        except (OSError, ValueError) as error:
+            raise WorkError(f"there is no Dask scheduler at {scheduler}: {error}") from error
+        with client:
+            yield client
+        return
+    count = workers or available_cores()
+    limit = (memory.total() or 0) // count
+    with (
+        LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=limit or "auto",
+            resources={MEMORY: int(TASK_SHARE * limit)} if limit else {},
+            env=WORKER_ENVIRONMENT,
+            dashboard_address=None,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def _workers(client: Any) -> list[dict[str, Any]]:
+    """Return what the scheduler knows of each worker."""
+    try:
+        info = client.scheduler_info(n_workers=-1)  # newer versions tell of five unless asked for all
+    except TypeError:
+        info = client.scheduler_info()
+    return list(info["workers"].values())
+
+
+def _limit(worker: dict[str, Any]) -> int:
+    """Return how many bytes a worker allows for tasks; 0 where it does not say."""
+    declared = worker.get("resources", {}).get(MEMORY)
+    return int(declared if declared is not None else TASK_SHARE * (worker.get("memory_limit") or 0))
+
+
+def _in_order(course: Course) -> list[Task]:
+    """Return the waiting tasks, each after those that it waits for."""
+    if not course.waiting:  # as after nearly every task: of a large plan the order takes a tenth of a second
+        return []
+    return [task for task in course.graph.order() if task.name in course.waiting]

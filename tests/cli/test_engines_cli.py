@@ -1,0 +1,125 @@
+"""Who does the work: engines, work folders, and models with more learners, on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli_helpers import fail, invoke, succeed
+from neartag import store
+from neartag.data import formats
+from neartag.x1 import steps
+from work_helpers import PLAIN, small_data
+
+OPTIONS = [
+    word
+    for name, value in {**PLAIN, "n_jobs": 1}.items()
+    for word in ([f"--{name.replace('_', '-')}", str(value)] if name != "refine" else ["--no-refine"])
+]
+
+
+@pytest.fixture(scope="module")
+def points(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "points.txt"
+    formats.write(small_data(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(points, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "model"
+    succeed("train", points, folder, *OPTIONS)
+    return folder
+
+
+def digest(folder):
+    return store.inspect(folder)["digest"]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_work_folder_is_removed_in_the_end_unless_it_is_kept(points, model, tmp_path, keep):
+    work = tmp_path / "work"
+    succeed("train", points, tmp_path / "model", *OPTIONS, "--work-dir", work, *(["--keep-work"] if keep else []))
+    assert digest(tmp_path / "model") == digest(model)
+    assert work.exists() == keep
+
+
+def test_processes_train_the_same_model_and_answer_the_same(points, model, tmp_path):
+    engine = "--engine", "processes", "--workers", "2"
+    succeed("train", points, tmp_path / "model", *OPTIONS, *engine)
+    assert digest(tmp_path / "model") == digest(model)
+    assert not (tmp_path / "model.work").exists()
+    wanted = succeed("predict", model, points, "--scores", "--quiet")
+    succeed("predict", tmp_path / "model", points, "--scores", "--quiet", "-o", tmp_path / "answers", *engine)
+    assert (tmp_path / "answers").read_text() == wanted
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers", "model"]
+
+
+def test_an_interrupted_training_says_how_to_go_on_and_does(points, model, tmp_path, monkeypatch):
+    trained = []
+
+    def interrupt(*given):
+        trained.append(given)
+        if len(trained) > 3:
+            raise KeyboardInterrupt
+        return train(*given)
+
+    train = steps.train_cluster
+    command = "train", points, tmp_path / "model", *OPTIONS, "--work-dir", tmp_path / "work"
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "train_cluster", interrupt)
+        result = invoke(*command)
+    assert result.exit_code == 130
+    assert f"what was done so far is in {tmp_path / 'work'}: the same command runs again" in result.stderr
+    assert not (tmp_path / "model").exists()
+    error = fail(*command[:3], *OPTIONS, "--work-dir", tmp_path / "work", "--l2", "7")
+    assert 'l2 was "auto" there, and is 7.0 now' in error
+    again = []
+    monkeypatch.setattr(steps, "train_cluster", lambda *given: again.append(given) or train(*given))
+    succeed(*command)
+    assert digest(tmp_path / "model") == digest(model)
+    assert len(again) > 0
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--engine", "spark"], "--engine must be threads, processes or dask, not 'spark'"),
+        (["--workers", "2"], "--workers is for --engine processes or dask"),
+        (["--engine", "processes", "--workers", "0"], "--workers must be at least 1"),
+        (["--scheduler", "tcp://host:1"], "--scheduler is for --engine dask"),
+        (["--keep-work"], "--keep-work keeps a work folder: give one with --work-dir"),
+        (["--method", "knn", "--engine", "processes"], "--engine and --work-dir are for X1"),
+        (["--add-learners", "2", "--l2", "3"], "--add-learners takes the model's own settings: leave out --l2"),
+        (["--add-learners", "0"], "--add-learners"),
+    ],
+)
+def test_options_that_do_not_fit_are_told(points, model, tmp_path, options, error):
+    target = model if "--add-learners" in options else tmp_path / "model"
+    assert error in fail("train", points, target, *options)
+
+
+def test_predictions_of_other_processes_need_a_place(points, model):
+    assert "--output FILE, or --work-dir FOLDER" in fail("predict", model, points, "--engine", "processes")
+
+
+def test_learners_are_added_to_a_model(points, tmp_path):
+    fixed = *OPTIONS, "--vote-neighbours", "10", "--feature-share", "0.2"
+    many = [option if option != "2" else "4" for option in fixed]
+    assert many.count("4") == 1
+    succeed("train", points, tmp_path / "few", *fixed)
+    succeed("train", points, tmp_path / "many", *many)
+    report = json.loads(succeed("train", points, tmp_path / "few", "--add-learners", "2", "--json"))
+    assert report["learners"] == 4
+    assert digest(tmp_path / "few") == digest(tmp_path / "many")
+
+
+def test_models_are_merged(points, model, tmp_path):
+    succeed("train", points, tmp_path / "other", *OPTIONS, "--random-state", "1")
+    report = json.loads(succeed("merge", model, tmp_path / "other", "-o", tmp_path / "both", "--json"))
+    assert report["learners"] == 4
+    assert store.load(tmp_path / "both").model.parameters["n_learners"] == 4
+    assert "another random_state" in fail("merge", model, model, "-o", tmp_path / "twice")
+    assert "holds a model" in fail("merge", model, tmp_path / "other", "-o", tmp_path / "both")

@@ -1,0 +1,310 @@
+"""Dask: the same model from a real cluster of processes, whatever happens to the cluster meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neartag import store
+from neartag.core.errors import ParameterError, WorkError
+from neartag.core.progress import Progress
+from neartag.data import Dataset, formats
+from neartag.work.folder import WorkFolder
+from neartag.work.graph import Graph
+from neartag.work.task import Task
+from work_helpers import KINDS, REFINED, diamond, fit, small_data, toy
+
+distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+
+from neartag import dask as public  # noqa: E402
+from neartag.work.executors.dask import Dask, connect  # noqa: E402
+
+TESTS = Path(__file__).parents[1]
+# How often a client is killed, and whether a worker is killed in every stage: few by default, for they take long.
+KILLS = int(os.environ.get("NEARTAG_KILLS", "2"))
+STAGES: tuple[str, ...] = ("cluster", "hard-negatives")
+if os.environ.get("NEARTAG_EVERY_STAGE"):
+    STAGES += ("index", "partition", "learner", "vote", "others", "centroids", "neighbours", "problems")
+    STAGES += ("trial-rankers", "candidates", "cost", "rankers", "fusion", "reranker")
+
+
+@pytest.fixture(scope="module")
+def client():
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    with connect(None, 3) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cluster_of_three_workers_trains_the_same_model(client, kind, tmp_path):
+    assert fit(kind, Dask(client, WorkFolder(tmp_path / "work"))) == fit(kind)
+
+
+def test_a_plan_runs_and_goes_on(client, tmp_path):
+    folder = WorkFolder(tmp_path / "work")
+    folder.open({})
+    log = str(tmp_path / "log")
+
+    def then(task):
+        return [toy("e", ["d"], 100)] if task.name == "d" else []
+
+    for _ in range(2):
+        Dask(client, folder).run(diamond(log=log), Progress(), "work", then)
+    assert folder.get("e")["sum"].tolist() == [108]
+    assert Path(log).read_text() == "1\n", "run once"
+
+
+def test_stages_are_named_on_the_dashboard(client, tmp_path):
+    from dask.utils import key_split
+
+    folder, seen = WorkFolder(tmp_path / "work"), []
+    folder.open({})
+    submit = client.submit
+
+    class Watched:
+        def __getattr__(self, name):
+            return getattr(client, name)
+
+        def submit(self, *given, key, **options):
+            seen.append(key_split(key))
+            return submit(*given, key=key, **options)
+
+    graph = Graph()
+    graph.add([Task("a/1", "hard-negatives", "work_helpers:add", (), {"number": 1}), toy("b", ["a/1"])])
+    Dask(Watched(), folder).run(graph, Progress(), "work")
+    assert seen == ["hard-negatives", "toy"]
+
+
+def test_an_error_of_a_task_is_the_error_of_the_run(client, tmp_path):
+    folder = WorkFolder(tmp_path / "work")
+    folder.open({})
+    graph = Graph()
+    graph.add([toy("a"), Task("b", "toy", "work_helpers:fail", ("a",), {"message": "it was b"})])
+    with pytest.raises(ValueError, match="it was b"):
+        Dask(client, folder).run(graph, Progress(), "work")
+
+
+def test_a_task_that_no_worker_has_memory_for_is_refused(client, tmp_path):
+    folder = WorkFolder(tmp_path / "work")
+    folder.open({})
+    graph = Graph()
+    graph.add([toy("a", memory=2**50)])
+    with pytest.raises(ParameterError, match=r"a needs about .* GB, and no worker allows tasks more than"):
+        Dask(client, folder).run(graph, Progress(), "work")
+
+
+def test_a_task_has_the_threads_of_its_worker(client):
+    from numba import get_num_threads
+
+    assert set(client.run(get_num_threads).values()) == {1}
+
+
+def test_models_are_trained_and_asked_by_name(client, tmp_path):
+    data = small_data()
+    names = [f"label {number}" for number in range(data.Y.shape[1])]
+    points = Dataset(data.X, data.Y, names)
+    options = {**REFINED, "n_jobs": 1}
+    stored = public.train(client, points, tmp_path / "model", **options)
+    assert not (tmp_path / "model.work").exists()
+    public.predict(client, tmp_path / "model", points, tmp_path / "answers.jsonl", k=3)
+    lines = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    labels, scores = stored.model.predict_topk(data.X, 3)
+    assert [line["labels"] for line in lines] == [[names[label] for label in row] for row in labels]
+    assert np.array_equal([line["scores"] for line in lines], scores)
+
+
+# ---- faults
+
+
+class KillOnce(distributed.WorkerPlugin):
+    """Kills the worker that begins a task of a stage, once for each stage."""
+
+    name = "kill-once"
+
+    def __init__(self, folder, stages):
+        self.folder, self.stages = str(folder), stages
+
+    def transition(self, key, start, finish, **options):
+        stage = key[0].rpartition("-")[0] if isinstance(key, tuple) else ""
+        if finish == "executing" and stage in self.stages:
+            try:
+                os.close(os.open(os.path.join(self.folder, stage), os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                return
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_workers_that_are_killed_in_each_stage_are_replaced(client, tmp_path):
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    client.register_plugin(KillOnce(killed, STAGES))
+    try:
+        found = fit("refined", Dask(client, WorkFolder(tmp_path / "work")))
+    finally:
+        client.unregister_worker_plugin("kill-once")
+    assert sorted(path.name for path in killed.iterdir()) == sorted(STAGES)
+    assert found == fit("refined")
+
+
+def test_a_worker_that_takes_too_much_memory_is_told_of(tmp_path):
+    import dask
+
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.memory.terminate": 0.95,
+        "distributed.nanny.environ.PYTHONPATH": os.environ["PYTHONPATH"],
+    }
+    folder = WorkFolder(tmp_path / "work")
+    folder.open({})
+    graph = Graph()
+    graph.add([toy("a"), Task("b", "toy", "work_helpers:eat_memory", ("a",), {"megabytes": 900, "seconds": 8})])
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="600MB", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as own,
+        pytest.raises(WorkError, match=r"workers died again and again at b: .* is kept in"),
+    ):
+        Dask(own, folder).run(graph, Progress(), "work")
+    assert folder.is_whole("a")
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def start(*arguments):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", *arguments]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, env=environment, start_new_session=True, **quiet)
+
+
+def end(process):
+    """End a process and those that it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_a_scheduler_that_is_restarted(tmp_path):
+    import dask
+
+    folder, port = WorkFolder(tmp_path / "work"), free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    running = []
+
+    def start_cluster():
+        options = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--no-show"]
+        running.append(start("distributed.cli.dask_scheduler", *options))
+        worker = [address, "--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path)]
+        running.append(start("distributed.cli.dask_worker", *worker))
+
+    class KillsScheduler(Progress):
+        done = 0
+
+        def advance(self, steps=1, note=""):
+            self.done += steps
+            if self.done > 4 and running[0].poll() is None:
+                end(running[0])
+
+    settings = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
+    try:
+        start_cluster()
+        data, options = small_data(), {**REFINED, "n_jobs": 1}
+        from neartag.x1.classifier import X1Classifier
+
+        with dask.config.set(settings):
+            own = distributed.Client(address, timeout=60)
+            with pytest.raises(WorkError, match="connection to Dask's scheduler was lost"):
+                X1Classifier(**options).fit(data.X, data.Y, progress=KillsScheduler(), executor=Dask(own, folder))
+            own.close(timeout=1)
+        assert any((folder.place / "parts").iterdir())
+        for process in running:
+            end(process)
+        running.clear()
+        start_cluster()
+        with distributed.Client(address, timeout=60) as own:
+            assert fit("refined", Dask(own, folder)) == fit("refined")
+    finally:
+        for process in running:
+            end(process)
+
+
+def options_of(settings):
+    return [
+        word
+        for name, value in {**settings, "n_jobs": 1}.items()
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+
+
+def same_files(one, other):
+    names = sorted(path.name for path in one.iterdir() if path.is_file() and path.name != ".lock")
+    assert names == sorted(path.name for path in other.iterdir() if path.is_file() and path.name != ".lock")
+    return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+def test_a_client_that_is_killed_at_any_moment_goes_on(tmp_path):
+    formats.write(small_data(), tmp_path / "data.txt")
+    command = ["neartag", "train", str(tmp_path / "data.txt")]
+    assert start(*command, str(tmp_path / "whole"), *options_of(REFINED)).wait() == 0
+    engine = ["--engine", "dask", "--workers", "2", "--work-dir", str(tmp_path / "work")]
+    training = [*command, str(tmp_path / "model"), *options_of(REFINED), *engine]
+    draw = random.Random(0)
+    parts = tmp_path / "work" / "parts"
+    for _ in range(KILLS):
+        before, process = len(list(parts.rglob("*.part"))), start(*training)
+        wanted, patience = before + draw.randint(0, 12), time.monotonic() + 120
+        while process.poll() is None and len(list(parts.rglob("*.part"))) < wanted and time.monotonic() < patience:
+            time.sleep(0.01)
+        end(process)
+        if (tmp_path / "model").exists() and not (tmp_path / "work").exists():
+            break  # it ended before it was killed
+    else:
+        assert start(*training).wait() == 0
+    assert same_files(tmp_path / "model", tmp_path / "whole")
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_full_disk_is_named_and_the_work_so_far_is_kept(client, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(small)], capture_output=True
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("a small tmpfs cannot be mounted here")
+    try:
+        folder = WorkFolder(small / "work")
+        with pytest.raises(WorkError, match="no room is left on the disk of"):
+            fit("refined", Dask(client, folder))
+        kept = [path.relative_to(folder.place / "parts") for path in (folder.place / "parts").rglob("*.part")]
+        assert kept
+        assert all(folder.is_whole(os.fspath(path.with_suffix(""))) for path in kept)
+        subprocess.run(["mount", "-o", "remount,size=50m", str(small)], check=True)
+        assert fit("refined", Dask(client, folder)) == fit("refined")
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=False)
+
+
+def test_a_model_that_was_trained_by_dask_is_loaded(client, tmp_path):
+    data = small_data()
+    public.train(client, (data.X, data.Y), tmp_path / "model", **KINDS["plain"], n_jobs=1)
+    assert store.load(tmp_path / "model").model.n_points == 400
