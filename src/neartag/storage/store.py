@@ -255,12 +255,25 @@ def sign(folder: str | os.PathLike[str], key: str | os.PathLike[str]) -> Manifes
     key : str or path
         File of the private key, as `neartag new-key` makes it.
 
+    Returns
+    -------
+    Manifest
+        What model.json holds now, its signature among it.
+
     Raises
     ------
     ModelError
         There is no model, it is damaged, or the folder cannot be written.
     ParameterError
         The key cannot be used.
+
+    Examples
+    --------
+    >>> from neartag import store
+    >>> store.sign("no-such-folder", "private.key")
+    Traceback (most recent call last):
+        ...
+    neartag.core.errors.ModelError: there is no folder no-such-folder: check the path, or train a model first
     """
     place = Path(folder)
     check_model_folder(place)

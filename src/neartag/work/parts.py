@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core.threads import single_threaded_blas
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows
 from neartag.work.task import Task
@@ -96,9 +97,10 @@ class TaskContext:
 
 
 def run_task(task: Task, parts: Parts, threads: int = 1, report: Callable[[int], None] | None = None) -> None:
-    """Compute a task's part, and keep it."""
+    """Compute a task's part, and keep it. BLAS keeps to one thread: with several, the last digits would differ."""
     watch, context = Stopwatch(), TaskContext(parts, task.inputs, threads, report)
-    arrays = task.resolve()(context, **task.arguments)
+    with single_threaded_blas():
+        arrays = task.resolve()(context, **task.arguments)
     parts.put(task.name, arrays)
     parts.record(watch.stop(task, threads, sum(array.nbytes for array in arrays.values())))
 

@@ -18,7 +18,7 @@ from neartag.core.errors import ParameterError, WorkError
 from neartag.core.extras import install_hint
 from neartag.core.memory import format_bytes
 from neartag.core.progress import Progress
-from neartag.core.threads import available_cores, single_threaded_blas
+from neartag.core.threads import available_cores
 from neartag.work.executors.base import Course, Then, plan_no_more
 from neartag.work.folder import WorkFolder
 from neartag.work.graph import Graph
@@ -146,8 +146,7 @@ def run_on_worker(place: str, described: dict[str, Any], before: Iterable[None])
     state = get_worker().state
     threads = max(1, state.nthreads // max(1, len(state.executing)))
     set_num_threads(min(threads, int(vars(config)["NUMBA_NUM_THREADS"])))
-    with single_threaded_blas():
-        run_task(task, folder, threads)
+    run_task(task, folder, threads)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neartag.core.progress import Progress
-from neartag.core.threads import available_cores, single_threaded_blas
+from neartag.core.threads import available_cores
 from neartag.work.executors.base import Course, Then, plan_no_more
 from neartag.work.executors.pool import run_course
 from neartag.work.folder import WorkFolder
@@ -63,5 +63,4 @@ def run_in_worker(place: str, described: dict[str, Any], threads: int) -> None:
     """Run a task in a process that shares nothing but the work folder."""
     folder, task = WorkFolder(place), Task.from_json(described)
     if not folder.has(task.name):  # else another process was quicker
-        with single_threaded_blas():
-            run_task(task, folder, threads)
+        run_task(task, folder, threads)
