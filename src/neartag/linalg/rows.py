@@ -146,8 +146,6 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
     if isinstance(rows, HybridRows):
         words, vectors = (normalise(part, in_place=in_place, widened=widened) for part in (rows.words, rows.vectors))
         return replace(rows, words=words, vectors=vectors)
-    if rows.shape[0] == 1 and isinstance(rows, np.ndarray):
-        return _normalise_one(rows)
     ends, lengths = _row_ends(rows), row_lengths(rows, widened=widened)
     # Each row by itself: what becomes of it must not depend on those beside it.
     lengths[(lengths == 0) | (np.abs(lengths - 1) <= UNIT_TOLERANCE)] = 1
@@ -167,14 +165,6 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
     result = csr_matrix((scaled, rows.indices, rows.indptr), shape=rows.shape)
     result.has_sorted_indices = True
     return result
-
-
-def _normalise_one(row: np.ndarray) -> np.ndarray:
-    """Return the same for a dense row (1, d), to the last bit, without the machinery of many."""
-    length = np.linalg.norm(row.astype(np.float64), axis=1)
-    if length[0] == 0 or abs(length[0] - 1) <= UNIT_TOLERANCE:
-        return row.astype(np.float32, copy=False)
-    return (row / length[:, None]).astype(np.float32)
 
 
 def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:

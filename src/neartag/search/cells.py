@@ -17,7 +17,7 @@ from neartag.core.threads import run_pieces, single_threaded_blas
 from neartag.linalg import csr
 from neartag.linalg.packing import require
 from neartag.search import cell_kernels
-from neartag.search.exact import NO_OFFSET, SLACK, Neighbours, nearest, nearest_settled, settle
+from neartag.search.exact import Neighbours, nearest, nearest_to_one
 
 # Points from which on cells pay, and cells that a query looks into: where votes only propose labels, and where they
 # decide alone.
@@ -29,6 +29,8 @@ MIN_POINTS_PER_CENTROID = 5
 # Queries answered at once: the points of a cell are multiplied with all queries that look into it. Fewer where cells
 # are so large that there would be more products than this.
 QUERIES_AT_ONCE, MAX_PRODUCTS = 1024, 2**23
+
+_NO_OFFSET = np.empty(0, np.float32)
 
 
 @dataclass
@@ -54,14 +56,15 @@ class Cells:
         offset: np.ndarray | None = None,
         max_products: int = MAX_PRODUCTS,
     ) -> Neighbours:
-        """Return what `exact.nearest_settled` does, of the points in each query's nearest cells; of all if few."""
+        """Return what `exact.nearest` does, of the points in each query's nearest cells; of all where these are few."""
         m, nprobe = len(queries), min(self.nprobe, len(self.centroids))
-        ids, products = np.empty((m, count + SLACK), np.int32), np.empty((m, count + SLACK), np.float32)
-        own_offset = NO_OFFSET if offset is None else offset
-        routes, _ = nearest_settled(queries, self.centroids, nprobe, threads, offset=self.centroid_offset)
+        ids, products = np.empty((m, count), np.int32), np.empty((m, count), np.float32)
+        own_offset = _NO_OFFSET if offset is None else offset
         if m == 1:
-            cell_kernels.cell_top(queries[0], points, own_offset, routes[0], self.pointer, ids[0], products[0])
+            (cells,), _ = nearest_to_one(queries[0], self.centroids, nprobe, offset=self.centroid_offset)
+            cell_kernels.cell_top(queries[0], points, own_offset, cells, self.pointer, ids[0], products[0])
         else:
+            routes, _ = nearest(queries, self.centroids, nprobe, threads, offset=self.centroid_offset)  # (m, nprobe)
             widest = int(np.sort(np.diff(self.pointer))[-nprobe:].sum())
             at_once = max(1, min(QUERIES_AT_ONCE, max_products // max(1, widest)))
 
@@ -72,17 +75,11 @@ class Cells:
                     cell_kernels.cells_top(*arguments, ids[rows], products[rows])
 
             run_pieces(search_rows, m, threads, min_size=QUERIES_AT_ONCE)
-
-        def places(row: int) -> np.ndarray:
-            cells = np.sort(routes[row])
-            return np.concatenate([np.arange(self.pointer[cell], self.pointer[cell + 1]) for cell in cells])
-
-        found = settle(queries, points, (ids, products), count, threads, offset=offset, pool=places)
-        few = np.flatnonzero(found[0][:, -1] < 0)
+        few = np.flatnonzero(ids[:, -1] < 0)
         if len(few):
             with single_threaded_blas():
-                found[0][few], found[1][few] = nearest_settled(queries[few], points, count, threads, offset=offset)
-        return found
+                ids[few], products[few] = nearest(queries[few], points, count, threads, offset=offset)
+        return ids, products
 
     def insertion_points(self, points: np.ndarray, threads: int) -> tuple[np.ndarray, Cells]:
         """Return before which of the points each new one goes (m,), at the end of its cell, and the cells then."""

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from neartag.core.threads import run_pieces, run_ranges
+from neartag.core.threads import run_pieces
 from neartag.linalg import product_kernels
-from neartag.search import settling_kernels, topk_kernels
+from neartag.search import topk_kernels
 
 # Similarities held at once, by queries and by points: enough for an efficient matrix product, few enough for the cache.
 QUERY_TILE, POINT_TILE = 256, 2048
-# Neighbours looked for beyond those wanted, so that rounding does not decide who is among them.
-SLACK = 8
-ROUNDING = 2.0**-22  # of sums of float32, for each term: the search's and what is compared with it
-NO_OFFSET = np.empty(0, np.float32)
 
 Neighbours = tuple[np.ndarray, np.ndarray]  # row numbers, −1: none, and similarities, −inf: none, (m, count) each
 
@@ -64,51 +58,3 @@ def nearest_to_one(
     ids, products = np.empty((1, count), np.int32), np.empty((1, count), np.float32)
     topk_kernels.row_top(similarity, 0, ids, products, 0, 1)
     return ids, products
-
-
-def nearest_settled(
-    queries: np.ndarray, points: np.ndarray, count: int, threads: int = 1, *, offset: np.ndarray | None = None
-) -> Neighbours:
-    """Return the same, to the last bit whatever queries are asked for together: see `settle`."""
-    if len(queries) == 1:
-        found = nearest_to_one(queries[0], points, count + SLACK, offset=offset)
-    else:
-        found = nearest(queries, points, count + SLACK, threads, offset=offset)
-    return settle(queries, points, found, count, threads, offset=offset)
-
-
-def settle(
-    queries: np.ndarray,
-    points: np.ndarray,
-    found: Neighbours,
-    count: int,
-    threads: int = 1,
-    *,
-    offset: np.ndarray | None = None,
-    pool: Callable[[int], np.ndarray] | None = None,
-) -> Neighbours:
-    """Return the first `count` of what a search found, by products that do not depend on how it was made.
-
-    BLAS adds up in an order that depends on how many queries there are, a kernel for one query in another one. The
-    last digits differ, and with them who is at the edge, and which labels become candidates. So a search looks for
-    SLACK more than are wanted; their products are computed again, and where rounding may have left someone out, those
-    of all points. `pool` tells which these are, in rising order, where a search looks at a part of them.
-    """
-    ids, values = found
-    own_offset = NO_OFFSET if offset is None else offset
-    largest = float(own_offset.max(initial=0.0)) if offset is not None else 0.5
-    slope, base = ROUNDING * points.shape[1] * np.sqrt(2 * max(largest, 0.0)), ROUNDING * largest
-    best, near = np.empty((len(ids), count), np.int32), np.empty((len(ids), count), np.float32)
-    unsure = np.zeros(len(ids), bool)
-    arguments = queries, points, own_offset, ids, values, float(slope), float(base), best, near, unsure
-    run_ranges(settling_kernels.settle, len(ids), threads, *arguments)
-    for row in np.flatnonzero(unsure).tolist():
-        places = None if pool is None else pool(row)
-        some = points if places is None else points[places]
-        of_some = own_offset if places is None or offset is None else offset[places]
-        products = np.empty((1, len(some)), np.float32)
-        settling_kernels.similarities(queries[row], some, of_some, products)
-        topk_kernels.row_top(products, 0, best[row : row + 1], near[row : row + 1], 0, 1)
-        if places is not None:
-            best[row] = np.where(best[row] >= 0, places[best[row]], -1)
-    return best, near

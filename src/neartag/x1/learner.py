@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,7 +13,7 @@ from neartag.linalg.rows import Rows, normalise, select_columns
 from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
 from neartag.search.cells import MIN_POINTS_FOR_CELLS, NPROBE, Cells, build_cells
-from neartag.search.exact import Neighbours, nearest_settled
+from neartag.search.exact import Neighbours, nearest, nearest_to_one
 from neartag.x1.embedding import embed
 from neartag.x1.kmeans import half_squares, route
 
@@ -46,12 +47,15 @@ class Cluster:
 
         Nearness is the cosine, or 1 − ‖V·x − V·xᵢ‖²/2, which is the cosine for rows of unit length.
         """
-        embedded = self._embed(X, threads)  # (m, dim)
+        if isinstance(X, SingleRow):
+            return self._find_one(X, distance, count, exact)
+        known = select_columns(X, self.features)
+        embedded = embed(known, self.weights, self.zero_below, threads)  # (m, dim)
         squares = np.einsum("ij,ij->i", embedded, embedded, dtype=np.float64)
         queries = embedded if distance == "euclidean" else normalise(embedded)
         offset = self.half_squares if distance == "euclidean" else None
         if self.cells is None or exact:
-            ids, near = nearest_settled(queries, self.points, count, threads, offset=offset)
+            ids, near = nearest(queries, self.points, count, threads, offset=offset)
         else:
             ids, near = self.cells.nearest(queries, self.points, count, threads, offset=offset)
         if distance == "euclidean":
@@ -61,14 +65,29 @@ class Cluster:
         ids[lost], near[lost] = -1, -np.inf
         return self.rows_of(ids), near, np.sqrt(squares).astype(np.float32)
 
-    def _embed(self, X: Rows | SingleRow, threads: int) -> np.ndarray:
-        """Return V·x of each row (m, dim)."""
-        if not isinstance(X, SingleRow):
-            return embed(select_columns(X, self.features), self.weights, self.zero_below, threads)
-        embedded = X.select_columns(self.features).matmul(self.weights)[None]  # (1, dim), without a sparse matrix
+    def _find_one(
+        self, row: SingleRow, distance: str, count: int, exact: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same for one row, without the machinery of a batch."""
+        embedded = row.select_columns(self.features).matmul(self.weights)  # (dim,)
         if self.zero_below > 0:
             embedded[np.abs(embedded) < self.zero_below] = 0
-        return embedded
+        square = float(np.dot(embedded, embedded.astype(np.float64)))
+        length = np.float32(math.sqrt(square))
+        if square == 0:
+            return np.full((1, count), -1, np.int32), np.full((1, count), -np.inf, np.float32), length[None]
+        offset = None
+        if distance == "euclidean":
+            offset = self.half_squares
+        else:
+            embedded = embedded / length
+        if self.cells is None or exact:
+            ids, near = nearest_to_one(embedded, self.points, count, offset=offset)
+        else:
+            ids, near = self.cells.nearest(embedded[None], self.points, count, 1, offset=offset)
+        if distance == "euclidean":
+            near += np.float32(1 - square / 2)
+        return self.rows_of(ids), near, length[None]
 
     def with_cells(self, threads: int, nprobe: int = NPROBE, *, min_points: int = MIN_POINTS_FOR_CELLS) -> Cluster:
         """Return the cluster with its members in cells, where these are enough for that to pay."""
