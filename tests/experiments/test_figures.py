@@ -312,6 +312,26 @@ def test_figure_2_on_toy_data(toy_data):
     assert {found["n_clusters"] for found in results.values()} == {learners.MIN_CLUSTERS, None}
 
 
+def test_an_ensemble_that_is_kept_gives_the_learners_of_a_smaller_one(parts, monkeypatch):
+    trained = []
+    train = methods.train
+    monkeypatch.setattr(methods, "train", lambda *given: trained.append(given[1]) or train(*given))
+    settings = {**methods.paper_settings("debian", large=True, quick=True), "svp_neighbours": 10}
+    cell, kept = Cell("table1", "debian", "x1"), learners.Ensembles(1)
+    three, cost = kept.train(cell, {**settings, "n_learners": 3}, parts, Work(1))
+    two, same_cost = kept.train(cell, {**settings, "n_learners": 2}, parts, Work(1))
+    assert (len(three.learners), len(two.learners), len(trained)) == (3, 2, 1)
+    assert cost == same_cost
+    assert cost["trained_learners"] == 3
+    alone, _ = learners.Ensembles(1).train(cell, {**settings, "n_learners": 2}, parts, Work(1))
+    for ours, theirs in zip(two.predict_topk(parts.X_test, 5), alone.predict_topk(parts.X_test, 5), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    kept.train(cell, {**settings, "n_learners": 4}, parts, Work(1))  # more than there are
+    kept.train(Cell("table1", "debian", "x1", 1), {**settings, "n_learners": 2}, parts, Work(1))  # another seed
+    kept.train(cell, {**settings, "n_learners": 2}, parts, Work(1))  # which took the place of the first
+    assert [given["n_learners"] for given in trained] == [3, 2, 4, 2, 2]
+
+
 def test_only_methods_that_are_wanted_are_measured():
     plan = Plan(quick=True, methods=("fastxml",))
     assert {cell.method for cell in figure2.EXPERIMENT.cells(plan)} == {"fastxml"}

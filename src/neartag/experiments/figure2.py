@@ -12,7 +12,7 @@ from typing import Any
 from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods
 from neartag.experiments.figure1c import local_leml_settings
-from neartag.experiments.learners import CLUSTERS, clusters_for, first_learners, load_parts, model_size
+from neartag.experiments.learners import CLUSTERS, ENSEMBLES, clusters_for, first_learners, load_parts, model_size
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.results import Results, Summary, summarise
@@ -67,12 +67,16 @@ class Ensembles(Experiment):
         parts, settings = load_parts(cell), self.settings(cell)
         if cell.method != "fastxml":
             settings["n_clusters"] = clusters_for(parts.X.shape[0])
-        classifier, cost = methods.train(cell.method, settings, parts, cell.seed, work)
+        if cell.method in methods.X1_COLUMNS:
+            whole, cost = ENSEMBLES.train(cell, settings, parts, work)
+        else:
+            classifier, cost = methods.train(cell.method, settings, parts, cell.seed, work)
+            whole = classifier.model_
         measured: dict[str, Any] = {name: [] for name in (*methods.PRECISIONS, SIZE)}
         counts = self.counts[cell.method]
         with work.start(len(counts), "predicting"):
             for count in counts:
-                model = first_learners(classifier.model_, count)
+                model = first_learners(whole, count)
                 labels, _ = model.predict_topk(parts.X_test, max(methods.CUTS), n_jobs=work.jobs)
                 for k in methods.CUTS:
                     measured[f"P@{k}"].append(round(precision_at(labels, parts.Y_test, k), 4))

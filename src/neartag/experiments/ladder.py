@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
-from types import SimpleNamespace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from scipy.stats import t as student
@@ -163,9 +162,7 @@ def measure_vote(cell: Cell, settings: dict[str, Any], parts: Parts, threads: in
     learner = trials.regress(_embed_strictly(cell.data, cell.seed, cell.quick, threads), resolved, threads)
     index = FeatureIndex.from_rows(unit.X) if float(resolved.vote.feature_share) > 0 else None
     model = X1Model(resolved, int(unit.X.shape[1]), unit.Y, [learner], index)
-    return methods.assess(
-        SimpleNamespace(model_=model, predict_topk=partial(model.predict_topk, n_jobs=threads)), parts
-    )
+    return methods.assess(methods.as_classifier(model, threads), parts)
 
 
 @lru_cache(maxsize=1)  # rungs of one split follow each other

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from neartag.core.errors import ParameterError
@@ -13,6 +15,7 @@ from neartag.experiments.datasets import Parts
 from neartag.experiments.runner import Work
 from neartag.methods import presets, registry
 from neartag.storage import store
+from neartag.x1.model import X1Model
 from neartag.x1.presets import PAPER, VOTE_PRESETS
 
 CUTS = (1, 3, 5)
@@ -190,6 +193,11 @@ def assess(classifier: Any, parts: Parts) -> dict[str, Any]:
             for band, scores in bands.items()
         },
     }
+
+
+def as_classifier(model: X1Model, jobs: int) -> Any:
+    """Return a model as what `assess` takes: something that predicts with so many jobs."""
+    return SimpleNamespace(model_=model, predict_topk=partial(model.predict_topk, n_jobs=jobs))
 
 
 def model_bytes(classifier: Any) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from neartag.experiments import datasets, methods
-from neartag.experiments.learners import load_parts
+from neartag.experiments.learners import ENSEMBLES, load_parts
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import TABLE_1
 from neartag.experiments.report.blocks import Block, Number, Table, Text
@@ -44,7 +44,11 @@ class LargeSets(Experiment):
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return precision, times and size of the method."""
-        return methods.measure(cell.method, self.settings(cell), load_parts(cell), cell.seed, work)
+        parts, settings = load_parts(cell), self.settings(cell)
+        if cell.method not in (methods.STRICT, methods.OWN):
+            return methods.measure(cell.method, settings, parts, cell.seed, work)
+        model, cost = ENSEMBLES.train(cell, settings, parts, work)
+        return {**methods.assess(methods.as_classifier(model, work.jobs), parts), **cost}
 
     def report(self, results: Results) -> list[Block]:
         """Return the table."""
