@@ -25,10 +25,10 @@ def sign(
     added later, which need no key. Forgetting, replacing and changing labels write a model anew, without the signature:
     sign it again then.
     """
-    from neartag.storage import store
+    from neartag.storage.sign import sign as sign_folder
 
     with output.progress(quiet).start(None, f"signing {model}"):
-        manifest = store.sign(model, key)
+        manifest = sign_folder(model, key)
     added = sum(entry.points for entry in manifest.added)
     assert manifest.signature is not None
     report = {"digest": manifest.digest, "signed_by": manifest.signature.public_key, "added": added}

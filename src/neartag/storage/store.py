@@ -22,7 +22,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -33,18 +32,18 @@ from neartag.core.errors import ModelError, ParameterError
 from neartag.core.garbage import paused_garbage_collection
 from neartag.linalg import tensors
 from neartag.storage import kinds
+from neartag.storage.assembly import assemble
 from neartag.storage.bundle import StoredModel
-from neartag.storage.content import REMEDY, check_list_of_names, encode_json, find_miscount, report_damage
+from neartag.storage.content import encode_json, find_miscount
 from neartag.storage.folder import FolderWriter, open_files, read_content, refuse_foreign_folder
-from neartag.storage.location import check_model_folder
 from neartag.storage.locking import lock
-from neartag.storage.manifest import MANIFEST, PART_NAME, FeaturesEntry, File, Manifest
-from neartag.storage.signing import PublicKey, Trust, make_trust, sign_digest
+from neartag.storage.manifest import PART_NAME, FeaturesEntry, Manifest
+from neartag.storage.signing import PublicKey, Trust, make_trust
 from neartag.storage.texts import Texts
 from neartag.vocabulary.concepts import Vocabulary
-from neartag.vocabulary.state import from_json, to_json
+from neartag.vocabulary.state import to_json
 
-__all__ = ["Storable", "StoredModel", "inspect", "load", "lock", "save", "save_bundle", "sign"]
+__all__ = ["Storable", "StoredModel", "inspect", "load", "lock", "save", "save_bundle"]
 
 
 class Storable(Protocol):
@@ -242,50 +241,7 @@ def load(
         model_class = kinds.model_class(manifest.kind)
         encoder_class = None if manifest.features is None else kinds.encoder_class(manifest.features.kind)
         contents = {file.name: read_content(handles[file.name], place, file, verify) for file in manifest.files}
-        return _assemble(manifest, contents, place, model_class, encoder_class)
-
-
-def sign(folder: str | os.PathLike[str], key: str | os.PathLike[str]) -> Manifest:
-    """Sign the model of a folder, in place of a signature that is there, and return its manifest.
-
-    Parameters
-    ----------
-    folder : str or path
-        The model folder. Every file is compared with its checksum first.
-    key : str or path
-        File of the private key, as `neartag new-key` makes it.
-
-    Returns
-    -------
-    Manifest
-        What model.json holds now, its signature among it.
-
-    Raises
-    ------
-    ModelError
-        There is no model, it is damaged, or the folder cannot be written.
-    ParameterError
-        The key cannot be used.
-
-    Examples
-    --------
-    >>> from neartag import store
-    >>> store.sign("no-such-folder", "private.key")
-    Traceback (most recent call last):
-        ...
-    neartag.core.errors.ModelError: there is no folder no-such-folder: check the path, or train a model first
-    """
-    place = Path(folder)
-    check_model_folder(place)
-    try:
-        with lock(place), FolderWriter(place) as writer:
-            manifest = load(place).manifest
-            assert manifest is not None
-            signed = replace(manifest, signature=sign_digest(manifest.base_digest, key))
-            writer.switch(encode_json(signed.to_json(), MANIFEST, indent=2), signed.files)
-    except OSError as error:
-        raise ModelError(f"cannot sign the model in {place}, {error}: mend that and sign it again") from error
-    return signed
+        return assemble(manifest, contents, place, model_class, encoder_class)
 
 
 def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -319,49 +275,6 @@ def inspect(folder: str | os.PathLike[str]) -> dict[str, Any]:
         return manifest.info
 
 
-def _assemble(
-    manifest: Manifest, contents: dict[str, Any], place: Path, model_class: Any, encoder_class: Any
-) -> StoredModel:
-    """Return the stored model of the files' contents, checked against each other."""
-    entry, features = manifest.features, None
-    if entry is not None:
-        state = contents[entry.settings.name], contents[entry.arrays.name]
-        with report_damage(f"the state of features {entry.kind!r}", place):
-            features = encoder_class.from_state(*state)
-    parts = {part: contents[file.name] for part, file in manifest.parts.items()}
-    with report_damage(f"the state of kind {manifest.kind!r}", place):
-        model = model_class.from_state(manifest.settings, parts)
-    labels = _read_names(contents, manifest.label_names, place)
-    points = _read_names(contents, manifest.point_names, place)
-    texts = None
-    if manifest.texts is not None:
-        arrays = contents[manifest.texts.name]
-        with report_damage("the texts", place):
-            texts = Texts.from_arrays(arrays["content"], arrays["ends"])
-    _check_counts(model, labels, points, texts, place)
-    vocabulary = None
-    if manifest.vocabulary is not None:
-        with report_damage("the vocabulary", place):
-            vocabulary = from_json(contents[manifest.vocabulary.name])
-    stored = StoredModel(model, labels, points, features, manifest.info, texts, manifest.extras, manifest, vocabulary)
-    if not manifest.added:
-        return stored
-    from neartag.storage.additions import apply_segments  # it needs scipy
-
-    grown = apply_segments(stored, [contents[added.file.name] for added in manifest.added], place)
-    listed, there = sum(added.points for added in manifest.added), grown.model.n_points - model.n_points
-    if there != listed:  # whoever follows the folder relies on this number
-        raise ModelError(f"{place} is damaged, model.json lists {listed} added documents of {there}: {REMEDY}")
-    _check_counts(grown.model, grown.label_names, grown.point_names, grown.texts, place)
-    return grown
-
-
-def _check_counts(model: Any, labels: Any, points: Any, texts: Any, place: Path) -> None:
-    wrong = find_miscount(model, labels, points, texts)
-    if wrong:
-        raise ModelError(f"{place} is damaged, {wrong}: {REMEDY}")
-
-
 def _add_features(features: Any, writer: FolderWriter) -> FeaturesEntry:
     kinds.encoder_class(features.kind)
     settings, arrays = features.to_state()
@@ -385,7 +298,3 @@ def _list_of_strings(names: Iterable[str] | None, what: str) -> list[str] | None
     if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(name, str) for name in listed):
         raise ParameterError(f"{what} must be a list of strings")
     return listed
-
-
-def _read_names(contents: dict[str, Any], file: File | None, place: Path) -> list[str] | None:
-    return None if file is None else check_list_of_names(contents[file.name], place / file.name)

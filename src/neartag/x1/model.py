@@ -24,7 +24,6 @@ from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import CSRArrays, Rows, as_rows, csr_arrays, normalise
 from neartag.linalg.single_row import SingleRow
 from neartag.linalg.validation import check_count, check_features
-from neartag.rerank import state as rerank_state
 from neartag.rerank.candidates import best_candidates
 from neartag.rerank.reranker import Reranker
 from neartag.search.inverted_index import PRUNE, PRUNE_LOOSELY, FeatureIndex
@@ -298,49 +297,12 @@ class X1Model:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
         """Return settings as JSON types, and arrays by part: one part a learner, one for the labels."""
-        settings = {"parameters": self._kept_parameters(), "n_features": self.n_features, "n_labels": self.n_labels}
-        settings |= {"n_learners": len(self.learners), "forgotten": self.forgotten}
-        parts = {"labels": state.labels_to_arrays(self.Y, self.added)}
-        for number, learner in enumerate(self.learners):
-            arrays = state.learner_to_arrays(learner, self.settings.regression.precision)
-            parts[state.learner_part(number)] = arrays
-        if self.index is not None:
-            parts["index"] = state.index_to_arrays(self.index)
-        if self.vectors is not None:
-            settings["n_vector_features"] = self.vector_dim
-            parts["vectors"] = state.vectors_to_arrays(self.vectors)
-        if self.reranker is not None:
-            settings["refinement"], parts["refinement"] = rerank_state.to_arrays(self.reranker)
-        return settings, parts
-
-    def _kept_parameters(self) -> dict[str, Any]:
-        """Return the parameters; without vectors those of earlier versions, which can then read the folder."""
-        gone = () if self.vectors is not None else ("vector_weight", "vector_share")
-        return {name: value for name, value in self.parameters.items() if name not in gone}
+        return state.to_state(self)
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], parts: dict[str, dict[str, np.ndarray]]) -> X1Model:
         """Return the model that `to_state` described; arrays may be memory maps, and only packed ones are copied."""
-        checked = state.check_state(settings, parts)
-        n_features, n_labels, precision = settings["n_features"], settings["n_labels"], checked.regression.precision
-        Y, added = state.labels_from_arrays(parts["labels"], n_labels)
-        numbers = range(settings["n_learners"])
-        reranker = None
-        dim = state.vector_dim(settings)
-        if "refinement" in parts:
-            shape = n_features - dim, n_labels, dim
-            reranker = rerank_state.from_arrays(settings["refinement"], parts["refinement"], *shape)
-        return cls(
-            settings=checked,
-            n_features=n_features,
-            Y=Y,
-            learners=[state.learner_from_arrays(parts[state.learner_part(each)], precision) for each in numbers],
-            index=state.index_from_arrays(parts["index"]) if "index" in parts else None,
-            vectors=state.vectors_from_arrays(parts["vectors"], Y.shape[0], dim) if dim else None,
-            reranker=reranker,
-            added=added,
-            forgotten=settings.get("forgotten", 0),
-        )
+        return cls(**state.fields_from_state(settings, parts))
 
 
 def _is_single(rows: Rows) -> bool:

@@ -18,6 +18,7 @@ from neartag.linalg.packing import (
     width_of,
 )
 from neartag.linalg.rows import dense
+from neartag.rerank import state as rerank_state
 from neartag.search.cells import NPROBE, Cells, get_cells
 from neartag.search.inverted_index import FeatureIndex
 from neartag.search.vector_index import VectorIndex
@@ -28,6 +29,53 @@ from neartag.x1.settings import X1Settings
 SPARSE_SHARE = 0.5
 
 Arrays = dict[str, np.ndarray]
+
+
+def to_state(model: Any) -> tuple[dict[str, Any], dict[str, Arrays]]:
+    """Return an X1Model's settings as JSON types, and its arrays by part: one part a learner, one for the labels."""
+    settings = {"parameters": _kept_parameters(model), "n_features": model.n_features, "n_labels": model.n_labels}
+    settings |= {"n_learners": len(model.learners), "forgotten": model.forgotten}
+    parts = {"labels": labels_to_arrays(model.Y, model.added)}
+    for number, learner in enumerate(model.learners):
+        parts[learner_part(number)] = learner_to_arrays(learner, model.settings.regression.precision)
+    if model.index is not None:
+        parts["index"] = index_to_arrays(model.index)
+    if model.vectors is not None:
+        settings["n_vector_features"] = model.vector_dim
+        parts["vectors"] = vectors_to_arrays(model.vectors)
+    if model.reranker is not None:
+        settings["refinement"], parts["refinement"] = rerank_state.to_arrays(model.reranker)
+    return settings, parts
+
+
+def fields_from_state(settings: dict[str, Any], parts: dict[str, Arrays]) -> dict[str, Any]:
+    """Return the fields of the model that `to_state` described; only packed arrays are copied."""
+    checked = check_state(settings, parts)
+    n_features, n_labels, precision = settings["n_features"], settings["n_labels"], checked.regression.precision
+    Y, added = labels_from_arrays(parts["labels"], n_labels)
+    numbers = range(settings["n_learners"])
+    reranker = None
+    dim = vector_dim(settings)
+    if "refinement" in parts:
+        shape = n_features - dim, n_labels, dim
+        reranker = rerank_state.from_arrays(settings["refinement"], parts["refinement"], *shape)
+    return {
+        "settings": checked,
+        "n_features": n_features,
+        "Y": Y,
+        "learners": [learner_from_arrays(parts[learner_part(each)], precision) for each in numbers],
+        "index": index_from_arrays(parts["index"]) if "index" in parts else None,
+        "vectors": vectors_from_arrays(parts["vectors"], Y.shape[0], dim) if dim else None,
+        "reranker": reranker,
+        "added": added,
+        "forgotten": settings.get("forgotten", 0),
+    }
+
+
+def _kept_parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters; without vectors those of earlier versions, which can then read the folder."""
+    gone = () if model.vectors is not None else ("vector_weight", "vector_share")
+    return {name: value for name, value in model.parameters.items() if name not in gone}
 
 
 def learner_part(number: int) -> str:
