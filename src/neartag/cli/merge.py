@@ -71,7 +71,7 @@ def add_learners(
     from neartag.cli.data import load_points
     from neartag.core.parameters import parse_bytes
     from neartag.core.threads import resolve_jobs, single_threaded_blas
-    from neartag.linalg.rows import as_rows, normalise
+    from neartag.linalg.rows import as_training_rows
     from neartag.linalg.validation import check_count
     from neartag.storage import store
     from neartag.x1 import more_learners
@@ -84,7 +84,7 @@ def add_learners(
         points = load_points(data, "train", stored, reading)
     memory = given.get("max_memory")
     machine = Machine(resolve_jobs(given.get("n_jobs", -1)), None if memory is None else parse_bytes(memory))
-    rows, before = normalise(as_rows(points.X)), len(stored.model.learners)
+    rows, before = as_training_rows(points.X), len(stored.model.learners)
     with (
         say_how_to_resume(engine, model),
         engine.open(model, machine.jobs, machine.room()) as executor,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.coded_rows import float_rows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows, column_counts, csr_arrays
 from neartag.rerank.candidates import generate
@@ -76,7 +77,7 @@ class NeighbourSearch:
         if self.vectors is None:
             return None
         count = min(HARD_NEGATIVE_NEIGHBOURS + 1, self.X.shape[0])
-        return self._leave_out_itself(block, *self.vectors.find(self.X.vectors[block], count, threads))
+        return self._leave_out_itself(block, *self.vectors.find(float_rows(self.X.vectors, block), count, threads))
 
     def _leave_out_itself(self, block: slice, ids: np.ndarray, cosines: np.ndarray) -> Neighbours:
         itself = ids == np.arange(self.X.shape[0], dtype=np.int32)[block][:, None]

@@ -11,7 +11,8 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges
 from neartag.linalg import csr
-from neartag.linalg.hybrid_rows import vectors_of, words_of
+from neartag.linalg.coded_rows import Vectors, float_blocks
+from neartag.linalg.hybrid_rows import HybridRows, words_of
 from neartag.linalg.rows import TABLE_ENTRIES, CSRArrays, Rows, csr_arrays, dense_if_faster, normalise, transpose
 from neartag.search import topk_kernels
 from neartag.search.vector_index import VectorIndex
@@ -63,7 +64,7 @@ class LabelCentroids:
         max_table: int = TABLE_ENTRIES,
     ) -> LabelCentroids:
         """Return the centroids of the labels of all blocks, as `make_block` makes them, of unit rows (n, d)."""
-        vectors = None if vectors_of(X) is None else _mean_vectors(X.vectors, Y, threads)
+        vectors = _mean_vectors(X.vectors, Y, threads) if isinstance(X, HybridRows) else None
         means = sparse.vstack([means for means, _ in blocks], format="csr").astype(np.float32)  # (L, d)
         lengths = np.concatenate([lengths for _, lengths in blocks])
         return cls(transpose(means), lengths, max_table, vectors)
@@ -97,9 +98,14 @@ def make_block(X: Rows, having: csr_matrix, entries_kept: int, threads: int) -> 
     return _largest_entries(sums, np.where(lengths > 0, lengths, 1), entries_kept, threads), lengths
 
 
-def _mean_vectors(vectors: np.ndarray, Y: csr_matrix, threads: int) -> VectorIndex:
+def _mean_vectors(vectors: Vectors, Y: csr_matrix, threads: int) -> VectorIndex:
     """Return the index of each label's mean vector (L, e), of unit length; zeros where a label has none."""
-    return VectorIndex.from_vectors(normalise(csr_matrix(Y.T.tocsr()) @ vectors, in_place=True), threads)
+    sums = np.zeros((Y.shape[1], vectors.shape[1]), np.float32)
+    for block, own in float_blocks(vectors):
+        having = Y[block]
+        used = np.unique(having.indices)  # of many labels a block has few
+        sums[used] += having[:, used].T @ own
+    return VectorIndex.from_vectors(normalise(sums, in_place=True), threads)
 
 
 def _largest_entries(sums: csr_matrix, lengths: np.ndarray, count: int, threads: int) -> csr_matrix:

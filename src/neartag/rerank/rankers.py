@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_pieces, run_ranges
 from neartag.linalg import csr
-from neartag.linalg.coded_rows import CodedRows
+from neartag.linalg.coded_rows import CodedRows, float_rows
 from neartag.linalg.hybrid_rows import HybridRows, words_of
 from neartag.linalg.rows import TABLE_ENTRIES, CSRArrays, Rows, csr_arrays, dense_if_faster, row_lengths, transpose
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
@@ -51,7 +51,7 @@ class Rankers:
         """Return w·x + b of each row's candidates (m, room); 0 where there is none."""
         out = self._word_margins(X, labels, threads)
         if isinstance(X, HybridRows) and self.vectors is not None:
-            out += np.float32(X.vector_weight) * self.vectors.products(X.vectors, labels, threads)
+            out += np.float32(X.vector_weight) * self.vectors.products(float_rows(X.vectors), labels, threads)
         return out
 
     def _word_margins(self, X: Rows | SingleRow, labels: np.ndarray, threads: int) -> np.ndarray:
@@ -199,10 +199,11 @@ def fit_problems(
 ) -> Rankers:
     """Return the rankers of these problems over unit rows X (n, d), each by itself, as `fit_rankers` does."""
     X = csr_matrix(X) if isinstance(X, np.ndarray) else X
-    rows, vectors = as_csr_arrays(X), (np.empty((X.shape[0], 0), np.float32), np.float32(1))
+    rows, vectors = as_csr_arrays(X), (np.empty((X.shape[0], 0), np.int8), np.empty(0, np.float32))
     labels, d = len(problems.positives), words_of(X).shape[1]
     if isinstance(X, HybridRows):
-        vectors = X.vectors, np.float32(X.vector_weight)
+        coded = CodedRows.encode(X.vectors)
+        vectors = coded.codes, np.float32(X.vector_weight) * coded.scales
     dense = np.zeros((labels, vectors[0].shape[1]), np.float32)
     pointer, points, positives = problems.pointer, problems.points, problems.positives
     entries = csr.pointer(np.diff(rows[0])[points])[pointer]  # running number of entries at each label

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_pieces, single_threaded_blas
-from neartag.linalg.coded_rows import CodedRows
+from neartag.linalg.coded_rows import CodedRows, Vectors, float_rows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.packing import are_within, get_coded, put_coded, require
 from neartag.linalg.rows import Rows
@@ -31,18 +31,18 @@ class VectorIndex:
 
     @classmethod
     def from_vectors(
-        cls, vectors: np.ndarray, threads: int, *, nprobe: int = NPROBE, min_points: int = MIN_POINTS_FOR_CELLS
+        cls, vectors: Vectors, threads: int, *, nprobe: int = NPROBE, min_points: int = MIN_POINTS_FOR_CELLS
     ) -> VectorIndex:
-        """Return the index of vectors (n, e)."""
+        """Return the index of vectors (n, e); where they are coded, it shares their arrays."""
         cells, order = build_cells(vectors, threads, nprobe, min_points=min_points)
         return cls(CodedRows.encode(vectors), cells, None if cells is None else order.astype(np.int32))
 
-    def find(self, queries: np.ndarray, count: int, threads: int = 1) -> Neighbours:
+    def find(self, queries: Vectors, count: int, threads: int = 1) -> Neighbours:
         """Return the rows with the largest cosine to each query (m, e), and the cosines (m, count), best first.
 
         −1 and −inf where there are fewer; a row that is zeros is never found, nor is any for such a query.
         """
-        queries = np.ascontiguousarray(queries, np.float32)
+        queries = np.ascontiguousarray(float_rows(queries), np.float32)
         if len(queries) == 1:
             ids, cosines = self._find_for_one(queries, count)
         else:
@@ -164,7 +164,7 @@ class Beside:
 
     def join(self, words: Rows, points: np.ndarray) -> HybridRows:
         """Return the rows of some points, whose words are given."""
-        return HybridRows(csr_matrix(words), self.vectors.rows.decode(points), self.weight)
+        return HybridRows(csr_matrix(words), self.vectors.rows.take(points), self.weight)
 
     def cosines(self, points: np.ndarray, stop: int) -> np.ndarray:
         """Return the products of the first `stop` vectors with those of some points (stop, points)."""

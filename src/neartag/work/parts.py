@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import single_threaded_blas
+from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows
 from neartag.work.task import Task
@@ -116,10 +117,12 @@ def get_json(arrays: Arrays, name: str) -> Any:
 
 
 def put_matrix(arrays: Arrays, name: str, rows: Rows) -> None:
-    """Put rows under a name, exactly as they are: dense, CSR or hybrid; no array is copied."""
+    """Put rows under a name, exactly as they are: dense, CSR, coded or hybrid; no array is copied."""
     if isinstance(rows, HybridRows):
         put_matrix(arrays, f"{name}.words", rows.words)
-        arrays[f"{name}.vectors"] = rows.vectors
+        put_matrix(arrays, f"{name}.vectors", rows.vectors)
+    elif isinstance(rows, CodedRows):
+        arrays[f"{name}.codes"], arrays[f"{name}.scales"] = rows.codes, rows.scales
     elif sparse.issparse(rows):
         for piece in ("data", "indices", "indptr"):
             arrays[f"{name}.{piece}"] = getattr(rows, piece)
@@ -130,8 +133,10 @@ def put_matrix(arrays: Arrays, name: str, rows: Rows) -> None:
 
 def get_matrix(arrays: Arrays, name: str) -> Rows:
     """Return the rows that `put_matrix` put; mapped arrays stay mapped."""
-    if f"{name}.vectors" in arrays:
-        return HybridRows(get_matrix(arrays, f"{name}.words"), arrays[f"{name}.vectors"])
+    if f"{name}.vectors" in arrays or f"{name}.vectors.codes" in arrays:
+        return HybridRows(get_matrix(arrays, f"{name}.words"), get_matrix(arrays, f"{name}.vectors"))
+    if f"{name}.codes" in arrays:
+        return CodedRows(arrays[f"{name}.codes"], arrays[f"{name}.scales"])
     if name in arrays:
         return arrays[name]
     # One array after the other: scipy's constructor copies an array that is part of a larger one, as each map is.

@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
+from neartag.linalg.coded_rows import CodedRows, float_blocks
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows, dense
@@ -262,7 +263,10 @@ def _sparse_centroids(X: Rows, assignment: np.ndarray, count: int) -> Rows:
     share = (1 / np.maximum(sizes, 1)).astype(np.float32)
     member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
     if isinstance(X, HybridRows):
-        return np.vstack([(X.words.T @ member).toarray(), X.weighted_vectors().T @ member])  # (d + e, C)
+        means = np.zeros((X.dim, count), np.float32)
+        for block, vectors in float_blocks(X.vectors):
+            means += np.float32(X.vector_weight) * (vectors.T @ member[block])
+        return np.vstack([(X.words.T @ member).toarray(), means])  # (d + e, C)
     return X.T @ member  # (d, C)
 
 
@@ -270,6 +274,8 @@ def _row_squares(X: Rows) -> np.ndarray:
     """Return the squared length of each row (n,), in float32."""
     if isinstance(X, HybridRows):
         return _row_squares(X.words) + np.float32(X.vector_weight**2) * _row_squares(X.vectors)
+    if isinstance(X, CodedRows):
+        return np.concatenate([_row_squares(own) for _, own in float_blocks(X)])
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X * X).sum(axis=1)
 
 
