@@ -48,7 +48,7 @@ def _check_coded(X: CodedRows, name: str) -> CodedRows:
     codes, scales = X.codes, X.scales
     fine = codes.ndim == 2 and codes.dtype == np.int8 and scales.dtype == np.float32 and scales.shape == codes.shape[:1]
     if not fine or not np.isfinite(scales).all():
-        raise ParameterError(f"{name} must have int8 codes (points, numbers) and one finite float32 scale for each point")
+        raise ParameterError(f"{name} must have int8 codes (points, numbers) and a finite float32 scale for each point")
     return X
 
 
