@@ -14,8 +14,10 @@ from neartag.encoders.sentence_models.vector_cache import VectorCache
 from neartag.linalg.coded_rows import CodedRows, Vectors
 from neartag.linalg.rows import normalise
 
-# Texts are encoded, checked and kept in chunks. They grow until one takes long enough for a word of progress.
-FIRST_CHUNK, MAX_CHUNK, SHORT_CHUNK = 32, 4096, 0.5  # texts, and seconds
+# Texts are encoded, checked and kept in chunks, which grow until one takes long enough for a word of progress. A model
+# puts texts of about the same length together: of a chunk of 32 titles and abstracts, most were padded to the longest,
+# and in chunks of 512 and more a second of CPU encoded six times as many.
+FIRST_CHUNK, MAX_CHUNK, SHORT_CHUNK = 64, 4096, 5.0  # texts, and seconds
 MIN_SHARE_OF_BUDGET = 0.02  # of the budget, after which the rest of the time can be told
 
 
