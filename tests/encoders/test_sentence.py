@@ -264,6 +264,7 @@ def slow(monkeypatch):
     model = Slow()
     monkeypatch.setattr(encoding.time, "monotonic", lambda: getattr(model, "now", 0.0))
     monkeypatch.setattr(encoding, "FIRST_CHUNK", 10)
+    monkeypatch.setattr(encoding, "SHORT_CHUNK", 0.5)
     return model
 
 

@@ -74,7 +74,8 @@ class VectorIndex:
 
     def _find_by_query(self, queries: np.ndarray, count: int, threads: int) -> Neighbours:
         """Return what `_find_in_cells` does, query after query, without making any row float32."""
-        assert self.cells is not None and self.order is not None
+        assert self.cells is not None
+        assert self.order is not None
         cells, order = self.cells, self.order
         nprobe, offset = min(cells.nprobe, len(cells.centroids)), cells.centroid_offset
         routes = np.sort(nearest(queries, cells.centroids, nprobe, threads, offset=offset)[0], axis=1)  # (m, nprobe)
