@@ -28,8 +28,8 @@ MAX_FUSION_CANDIDATES = 250_000
 # Bytes at the peak of training, for each entry of the rows, for each candidate that a training point may have, and for
 # each of those at work. A test holds them against what is asked for.
 BYTES_PER_ENTRY, BYTES_PER_CANDIDATE, BYTES_AT_WORK = 40, 48, 40
-# Of vectors beside the words there is a copy without the points held out, and one coded.
-BYTES_PER_VECTOR_NUMBER = 6
+# Of the codes of vectors beside the words there is a copy without the points held out; blocks are made float32.
+BYTES_PER_VECTOR_NUMBER = 2
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
 # the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
