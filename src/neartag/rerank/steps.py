@@ -14,7 +14,6 @@ from neartag.rerank.hard_negatives import CachedNeighbours, NeighbourSearch, fin
 from neartag.rerank.label_centroids import LabelCentroids, count_entries_kept, make_block
 from neartag.rerank.preparation import RerankOptions, choose_tried
 from neartag.rerank.rankers import Problems, Rankers, fit_problems, join_rankers
-from neartag.rerank.reranker import Reranker
 from neartag.rerank.training import Decision, Trial, choose_cost
 from neartag.work.data import (
     matrix_part,
@@ -126,13 +125,12 @@ def decide(context: TaskContext) -> Decision:
 
 
 def join_reranker(context: TaskContext, of: str, size: int) -> Arrays:
-    """Return the reranker: the rankers and centroids of all points, or of the others, and the fusion."""
+    """Return the reranker but for its fusion: the rankers and centroids of all points, or of the others."""
     trial = read_trial(context)
     ranked = _read_rankers_of_others(context) if of == "others" else _read_rankers(context, "rankers/all/")
     ranked = ranked.choose_layout(trial.rows, trial.candidates.labels)
-    fusion, vote_fusion, defaults = parts.fusions_from_arrays(context.get("fusion"))
     centroids = parts.centroids_from_arrays(context.get(f"centroids/{of}"))
-    settings, arrays = state.to_arrays(Reranker(size, centroids, ranked, fusion, vote_fusion, *defaults))
+    settings, arrays = state.machines_to_arrays(size, centroids, ranked)
     put_json(arrays, "settings", settings)
     return arrays
 

@@ -42,6 +42,7 @@ class Course:
         self._total = self._done = self._found = 0  # steps: in all, done, and of these found done at the start
         self._begun = time.monotonic()
         self._reported: dict[str, int] = {}
+        self.urgency: dict[str, float] = {}
         self.add(graph.tasks.values())
 
     def add(self, tasks: Iterable[Task]) -> None:
@@ -59,12 +60,14 @@ class Course:
             else:
                 self.waiting[task.name] = task
         if self._total > before:
+            self.urgency = self.graph.urgency()
             self._progress.start(self._total, self._title)
             self._progress.advance(self._done)
 
     def ready(self) -> list[Task]:
-        """Return the tasks that could run now, the large ones first."""
-        return sorted(self.graph.ready(self.waiting.values(), self.finished), key=lambda task: -task.size)
+        """Return the tasks that could run now, the most urgent first."""
+        ready = self.graph.ready(self.waiting.values(), self.finished)
+        return sorted(ready, key=lambda task: -self.urgency[task.name])
 
     def begin(self, task: Task) -> None:
         """Let a task no longer wait."""

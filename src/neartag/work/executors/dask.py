@@ -28,8 +28,11 @@ from neartag.work.task import Task
 # The resource by which workers say how much memory tasks may use, in bytes; and how much of a worker's limit that is
 # where we start the workers ourselves: the rest is for Python and what it loads.
 MEMORY, TASK_SHARE = "memory", 0.7
-# Of workers that we start: one thread each, and no profiler, which looks at each task a hundred times a second.
-WORKER_ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+# Of workers that we start: one thread each, and no profiler, which looks at each task a hundred times a second. And what
+# the C library reads when a process begins: arrays up to 32 MB come from memory that the process keeps, up to 128 MB of
+# it. Dask's own setting gives each array back to the system, which then has to clear the pages of the next one.
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**27)}
+WORKER_ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", **ALLOCATOR}
 
 
 @dataclass
@@ -99,7 +102,14 @@ class Dask:
             place = os.path.abspath(self.parts.place)
             course.begin(task)
             futures[task.name] = self.client.submit(
-                run_on_worker, place, task.to_json(), before, key=key, pure=False, resources=resources
+                run_on_worker,
+                place,
+                task.to_json(),
+                before,
+                key=key,
+                pure=False,
+                resources=resources,
+                priority=course.urgency[task.name],
             )
             new.append(futures[task.name])
         return new
@@ -153,6 +163,7 @@ def run_on_worker(place: str, described: dict[str, Any], before: Iterable[None])
 def connect(scheduler: str | None, workers: int | None) -> Any:
     """Give a client of the cluster at an address, or of a local one of so many workers, which ends with the block."""
     try:
+        from dask import config
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise ParameterError(install_hint("the Dask engine needs dask[distributed]", "dask")) from error
@@ -166,8 +177,10 @@ def connect(scheduler: str | None, workers: int | None) -> Any:
         return
     count = workers or available_cores()
     limit = (memory.total() or 0) // count
-    with (
-        LocalCluster(
+    # The rest of the environment is set when a worker's process has begun, which is too late for the C library.
+    before = "distributed.nanny.pre-spawn-environ"
+    with config.set({before: {**config.get(before), **ALLOCATOR}}):
+        cluster = LocalCluster(
             n_workers=count,
             threads_per_worker=1,
             processes=True,
@@ -175,9 +188,8 @@ def connect(scheduler: str | None, workers: int | None) -> Any:
             resources={MEMORY: int(TASK_SHARE * limit)} if limit else {},
             env=WORKER_ENVIRONMENT,
             dashboard_address=None,
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+        )
+    with cluster, Client(cluster) as client:
         yield client
 
 
