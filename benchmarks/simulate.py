@@ -8,8 +8,8 @@
     python benchmarks/simulate.py table --write                                         the tables of docs/scaling.md
 
 Rates are learned from runs with one task at a time on an idle machine; they hold where each worker has a core and
-memory of its own. Small runs by several workers of one computer tell how much these slow each other down, and what an engine
-costs for each task. Runs that are checked teach nothing.
+memory of its own. Small runs by several workers of one computer tell how much these slow each other down, and what an
+engine costs for each task. Runs that are checked teach nothing.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,20 +83,25 @@ class Dask:
             finished.update(self._submit(course, futures))
 
     def _submit(self, course: Course, futures: dict[str, Any]) -> list[Any]:
-        """Send all tasks that wait; who waits for whom is the scheduler's business from now on."""
-        if not course.waiting:
+        """Send all tasks that can run; the scheduler hands them out, the most urgent first.
+
+        Tasks that still wait for parts stay here. The scheduler would bind them to the workers that have the results of
+        those before, which are nothing; so it lets whoever is free take the next.
+        """
+        ready = course.ready()
+        if not ready:
             return []
-        workers, new = _workers(self.client), []
+        largest, new = max(course.waiting.values(), key=lambda task: task.memory), []
+        workers = _workers(self.client) if largest.memory else []  # asks the scheduler: not where nothing hangs on it
         counts_memory = bool(workers) and all(MEMORY in worker.get("resources", {}) for worker in workers)
         limit = max((_limit(worker) for worker in workers), default=0)
-        for task in _in_order(course):
-            if limit and task.memory > limit:
-                raise ParameterError(
-                    f"{task.name} needs about {format_bytes(task.memory)}, and no worker allows tasks more than "
-                    f"{format_bytes(limit)}: set more clusters (--n-clusters) or a smaller max_cluster_size "
-                    "(--max-cluster-size), or start workers with more memory"
-                )
-            before = [futures[part] for part in task.inputs if part in futures]
+        if limit and largest.memory > limit:
+            raise ParameterError(
+                f"{largest.name} needs about {format_bytes(largest.memory)}, and no worker allows tasks more than "
+                f"{format_bytes(limit)}: set more clusters (--n-clusters) or a smaller max_cluster_size "
+                "(--max-cluster-size), or start workers with more memory"
+            )
+        for task in ready:
             resources = {MEMORY: task.memory} if counts_memory and task.memory else None
             key = (f"{task.stage}-{self._run}", task.name)
             place = os.path.abspath(self.parts.place)
@@ -106,7 +110,6 @@ class Dask:
                 run_on_worker,
                 place,
                 task.to_json(),
-                before,
                 key=key,
                 pure=False,
                 resources=resources,
@@ -146,8 +149,8 @@ class _KilledError(Exception):
         self.task = task
 
 
-def run_on_worker(place: str, described: dict[str, Any], before: Iterable[None]) -> None:
-    """Run a task on a worker. Those `before` it have written their parts."""
+def run_on_worker(place: str, described: dict[str, Any]) -> None:
+    """Run a task on a worker. Those before it have written their parts."""
     from distributed import get_worker
     from numba import config, set_num_threads
 
@@ -207,10 +210,3 @@ def _limit(worker: dict[str, Any]) -> int:
     """Return how many bytes a worker allows for tasks; 0 where it does not say."""
     declared = worker.get("resources", {}).get(MEMORY)
     return int(declared if declared is not None else TASK_SHARE * (worker.get("memory_limit") or 0))
-
-
-def _in_order(course: Course) -> list[Task]:
-    """Return the waiting tasks, each after those that it waits for."""
-    if not course.waiting:  # as after nearly every task: of a large plan the order takes a tenth of a second
-        return []
-    return [task for task in course.graph.order() if task.name in course.waiting]
