@@ -7,6 +7,8 @@ task of a worker that dies runs again on another. Stages have the names that Das
 from __future__ import annotations
 
 import os
+import queue
+import time
 import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +35,8 @@ MEMORY, TASK_SHARE = "memory", 0.7
 # pages of the next one: a fifth more processor time.
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**27)}
 WORKER_ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", **ALLOCATOR}
+# Seconds after which the cluster is looked at anew: workers may have come or gone.
+PAUSE = 2.0
 
 
 @dataclass
@@ -72,27 +76,43 @@ class Dask:
                     self._run = uuid.uuid4().hex[:8]
 
     def _run_all(self, course: Course, futures: dict[str, Any]) -> None:
-        from distributed import as_completed
+        """Keep every thread of the cluster busy with the most urgent task that can run.
 
-        finished = as_completed(self._submit(course, futures))
-        for future in finished:
-            task = course.graph.tasks[future.key[1]]
-            self._check(future, task)
-            del futures[task.name]
-            course.end(task)
-            finished.update(self._submit(course, futures))
-
-    def _submit(self, course: Course, futures: dict[str, Any]) -> list[Any]:
-        """Send all tasks that can run; the scheduler hands them out, the most urgent first.
-
-        Tasks that still wait for parts stay here. The scheduler would bind them to the workers that have the results of
-        those before, which are nothing; so it lets whoever is free take the next.
+        The scheduler gets no more tasks than there are threads: it would let some wait behind a long one while another
+        worker is free. Only where nothing ends for a while it gets twice as many, so that one which starts workers as
+        they are needed sees that there is more to do.
         """
-        ready = course.ready()
+        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        workers, looked = _workers(self.client), time.monotonic()
+        self._submit(course, futures, ended, workers)
+        while futures:
+            try:
+                future = ended.get(timeout=PAUSE)
+            except queue.Empty:
+                future = None
+            if future is not None:
+                task = course.graph.tasks[future.key[1]]
+                self._check(future, task)
+                del futures[task.name]
+                course.end(task)
+            if future is None or time.monotonic() > looked + PAUSE:
+                workers, looked = _look_again(self.client, workers), time.monotonic()
+            self._submit(course, futures, ended, workers, 1 if future is not None else 2)
+
+    def _submit(
+        self,
+        course: Course,
+        futures: dict[str, Any],
+        ended: queue.SimpleQueue[Any],
+        workers: list[dict[str, Any]],
+        per_thread: int = 1,
+    ) -> None:
+        """Send tasks that can run, the most urgent first, until the scheduler has so many for each thread."""
+        most = max(1, per_thread * sum(worker["nthreads"] for worker in workers))
+        ready = course.ready()[: most - len(futures)] if len(futures) < most else []
         if not ready:
-            return []
-        largest, new = max(course.waiting.values(), key=lambda task: task.memory), []
-        workers = _workers(self.client) if largest.memory else []  # asks the scheduler: not where nothing hangs on it
+            return
+        largest = max(course.waiting.values(), key=lambda task: task.memory)
         counts_memory = bool(workers) and all(MEMORY in worker.get("resources", {}) for worker in workers)
         limit = max((_limit(worker) for worker in workers), default=0)
         if limit and largest.memory > limit:
@@ -101,22 +121,20 @@ class Dask:
                 f"{format_bytes(limit)}: set more clusters (--n-clusters) or a smaller max_cluster_size "
                 "(--max-cluster-size), or start workers with more memory"
             )
+        place = os.path.abspath(self.parts.place)
         for task in ready:
-            resources = {MEMORY: task.memory} if counts_memory and task.memory else None
-            key = (f"{task.stage}-{self._run}", task.name)
-            place = os.path.abspath(self.parts.place)
             course.begin(task)
-            futures[task.name] = self.client.submit(
+            future = self.client.submit(
                 run_on_worker,
                 place,
                 task.to_json(),
-                key=key,
+                key=(f"{task.stage}-{self._run}", task.name),
                 pure=False,
-                resources=resources,
+                resources={MEMORY: task.memory} if counts_memory and task.memory else None,
                 priority=course.urgency[task.name],
             )
-            new.append(futures[task.name])
-        return new
+            futures[task.name] = future
+            future.add_done_callback(ended.put)
 
     def _check(self, future: Any, task: Task) -> None:
         """Raise what went wrong with a task, in our own words where it was the cluster."""
@@ -204,6 +222,14 @@ def _workers(client: Any) -> list[dict[str, Any]]:
     except TypeError:
         info = client.scheduler_info()
     return list(info["workers"].values())
+
+
+def _look_again(client: Any, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what the scheduler knows of each worker now, or what it knew before where it does not answer."""
+    try:
+        return _workers(client) if client.status == "running" else before
+    except OSError:
+        return before
 
 
 def _limit(worker: dict[str, Any]) -> int:
