@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from work_helpers import KINDS, REFINED, diamond, fit, small_data, toy
 distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
 
 from neartag import dask as public  # noqa: E402
+from neartag.work.executors import dask as executor  # noqa: E402
 from neartag.work.executors.dask import Dask, connect  # noqa: E402
 
 TESTS = Path(__file__).parents[1]
@@ -85,6 +87,26 @@ def test_stages_are_named_on_the_dashboard(client, tmp_path):
     graph.add([Task("a/1", "hard-negatives", "work_helpers:add", (), {"number": 1}), toy("b", ["a/1"])])
     Dask(Watched(), folder).run(graph, Progress(), "work")
     assert seen == ["hard-negatives", "toy"]
+
+
+def test_the_scheduler_has_a_task_for_each_thread_and_more_when_they_wait_long(client, tmp_path, monkeypatch):
+    """Three threads; tasks of 0.1 s. First three are sent, and in the end all that are left."""
+    monkeypatch.setattr(executor, "PATIENCE", 0.25)
+    folder, sent = WorkFolder(tmp_path / "work"), []
+    folder.open({})
+    submit = Dask._submit
+
+    def watch(self, course, futures, *given):
+        submit(self, course, futures, *given)
+        sent.append(len(futures))
+
+    monkeypatch.setattr(Dask, "_submit", watch)
+    graph = Graph()
+    graph.add(toy(f"t{number:02d}", pause=0.1) for number in range(40))
+    Dask(client, folder).run(graph, Progress(), "work")
+    assert sent[0] == 3
+    assert max(sent) > 6
+    assert all(folder.is_whole(name) for name in graph.tasks)
 
 
 def test_an_error_of_a_task_is_the_error_of_the_run(client, tmp_path):
@@ -261,26 +283,52 @@ def same_files(one, other):
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
-def test_a_client_that_is_killed_at_any_moment_goes_on(tmp_path):
-    formats.write(small_data(), tmp_path / "data.txt")
-    command = ["neartag", "train", str(tmp_path / "data.txt")]
-    assert start(*command, str(tmp_path / "whole"), *options_of(REFINED)).wait() == 0
-    engine = ["--engine", "dask", "--workers", "2", "--work-dir", str(tmp_path / "work")]
-    training = [*command, str(tmp_path / "model"), *options_of(REFINED), *engine]
-    draw = random.Random(0)
-    parts = tmp_path / "work" / "parts"
-    for _ in range(KILLS):
-        before, process = len(list(parts.rglob("*.part"))), start(*training)
-        wanted, patience = before + draw.randint(0, 12), time.monotonic() + 120
-        while process.poll() is None and len(list(parts.rglob("*.part"))) < wanted and time.monotonic() < patience:
-            time.sleep(0.01)
+@pytest.mark.parametrize("engine", [["--engine", "dask", "--workers", "2"], []], ids=["dask", "threads"])
+def test_a_client_that_is_killed_at_any_moment_goes_on(engine, whole, tmp_path):
+    """One training is killed and resumed until it was killed often enough; should it end before, another begins."""
+    work = tmp_path / "work"
+    training = [*whole.command, str(tmp_path / "model"), *options_of(REFINED), *engine, "--work-dir", str(work)]
+    draw, killed, together = random.Random(0), 0, 0
+    most = max(1, 2 * whole.parts // KILLS)
+    while killed < KILLS:
+        before, process = count_parts(work), start(*training)
+        wanted, patience = before + draw.randint(0, most), time.monotonic() + 120
+        while process.poll() is None and count_parts(work) < wanted and time.monotonic() < patience:
+            time.sleep(0.002)
+        time.sleep(draw.uniform(0, 0.05))  # not only when a part was written just now
+        if process.poll() is None:
+            killed, together = killed + 1, together + (before > 0)
         end(process)
-        if (tmp_path / "model").exists() and not (tmp_path / "work").exists():
-            break  # it ended before it was killed
-    else:
-        assert start(*training).wait() == 0
-    assert same_files(tmp_path / "model", tmp_path / "whole")
-    assert not (tmp_path / "work").exists()
+        if (tmp_path / "model").exists() and not work.exists():  # it ended before it was killed
+            assert same_files(tmp_path / "model", whole.folder)
+            shutil.rmtree(tmp_path / "model")
+    assert start(*training).wait() == 0
+    assert same_files(tmp_path / "model", whole.folder)
+    assert not work.exists()
+    print(f"killed {killed} times, of these {together} times after it had gone on")
+
+
+def count_parts(work):
+    return len(list((work / "parts").rglob("*.part")))
+
+
+@dataclass
+class Whole:
+    """A training that nobody disturbed: its command without a target, its model, and how many parts it had."""
+
+    command: list[str]
+    folder: Path
+    parts: int
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    formats.write(small_data(), folder / "data.txt")
+    command = ["neartag", "train", str(folder / "data.txt")]
+    options = [*options_of(REFINED), "--work-dir", str(folder / "work"), "--keep-work"]
+    assert start(*command, str(folder / "model"), *options).wait() == 0
+    return Whole(command, folder / "model", count_parts(folder / "work"))
 
 
 def test_a_full_disk_is_named_and_the_work_so_far_is_kept(client, tmp_path):

@@ -75,6 +75,11 @@ class Course:
         """Return the tasks that could run now, the most urgent first."""
         return sorted(self._ready.values(), key=lambda task: -self.urgency[task.name])
 
+    @property
+    def can_begin(self) -> bool:
+        """Whether there is a task that could run now."""
+        return bool(self._ready)
+
     def begin(self, task: Task) -> None:
         """Let a task no longer wait."""
         del self.waiting[task.name], self._ready[task.name]

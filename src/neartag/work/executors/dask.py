@@ -35,8 +35,9 @@ MEMORY, TASK_SHARE = "memory", 0.7
 # pages of the next one: a fifth more processor time.
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**27)}
 WORKER_ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False", **ALLOCATOR}
-# Seconds after which the cluster is looked at anew: workers may have come or gone.
-PAUSE = 2.0
+# Seconds after which the cluster is looked at anew, for workers may have come or gone; and after which tasks that wait
+# for a thread are sent all the same, twice as many each time.
+PAUSE, PATIENCE = 2.0, 5.0
 
 
 @dataclass
@@ -78,12 +79,13 @@ class Dask:
     def _run_all(self, course: Course, futures: dict[str, Any]) -> None:
         """Keep every thread of the cluster busy with the most urgent task that can run.
 
-        The scheduler gets no more tasks than there are threads: it would let some wait behind a long one while another
-        worker is free. Only where nothing ends for a while it gets twice as many, so that one which starts workers as
-        they are needed sees that there is more to do.
+        The scheduler gets as many tasks as there are threads: of more it would let some wait behind a long one while
+        another worker is free. Where others have waited here for a while, it gets more and more: a cluster that starts
+        workers as they are needed must see that there is more to do.
         """
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         workers, looked = _workers(self.client), time.monotonic()
+        per_thread, changed = 1, looked
         self._submit(course, futures, ended, workers)
         while futures:
             try:
@@ -95,9 +97,14 @@ class Dask:
                 self._check(future, task)
                 del futures[task.name]
                 course.end(task)
-            if future is None or time.monotonic() > looked + PAUSE:
-                workers, looked = _look_again(self.client, workers), time.monotonic()
-            self._submit(course, futures, ended, workers, 1 if future is not None else 2)
+            now = time.monotonic()
+            if now > looked + PAUSE:
+                workers, looked = _look_again(self.client, workers), now
+            if not course.can_begin:
+                per_thread, changed = 1, now
+            elif now > changed + PATIENCE:
+                per_thread, changed = 2 * per_thread, now
+            self._submit(course, futures, ended, workers, per_thread)
 
     def _submit(
         self,
