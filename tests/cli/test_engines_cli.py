@@ -95,8 +95,8 @@ def test_an_interrupted_training_says_how_to_go_on_and_does(points, model, tmp_p
         (["--method", "knn", "--engine", "processes"], "--engine and --work-dir are for X1"),
         (["--add-learners", "2", "--l2", "3"], "--add-learners takes the model's own settings: leave out --l2"),
         (["--add-learners", "0"], "--add-learners"),
-        (["--add-learners", "1", "--expect-digest", "0123456789ab"], "not the one expected"),
-        (["--expect-digest", "0123456789ab"], "are for the model that --add-learners gives more learners"),
+        (["--add-learners", "1", "--expect-digest", "0123456789abcdef"], "not the one expected"),
+        (["--expect-digest", "0123456789abcdef"], "are for the model that --add-learners gives more learners"),
     ],
 )
 def test_options_that_do_not_fit_are_told(points, model, tmp_path, options, error):
@@ -136,7 +136,7 @@ def test_models_are_merged_only_if_they_show_what_is_asked_for(points, model, tm
     merge = "merge", one, other, "-o", tmp_path / "both"
     expected = "--expect-digest", digest(one), "--expect-digest"
     assert "give --expect-digest once for each model" in fail(*merge, *expected[:2])
-    assert f"{other} has the digest" in fail(*merge, *expected, "0" * 12)
+    assert f"{other} has the digest" in fail(*merge, *expected, "0" * 16)
     for name in ("key", "stranger"):
         succeed("new-key", tmp_path / name)
     signed = "--require-signature", tmp_path / "key.pub"
@@ -146,5 +146,5 @@ def test_models_are_merged_only_if_they_show_what_is_asked_for(points, model, tm
     assert "signed with another key" in fail(*merge, *signed)
     assert not (tmp_path / "both").exists()
     succeed("sign", other, "--key", tmp_path / "key")
-    succeed(*merge, *signed, "--expect-digest", digest(one), "--expect-digest", digest(other)[:12])
+    succeed(*merge, *signed, "--expect-digest", digest(one), "--expect-digest", digest(other)[:16])
     assert len(store.load(tmp_path / "both").model.learners) == 4

@@ -58,7 +58,8 @@ def merge(
         raise ParameterError(
             f"there are {len(names)} models and {len(expect_digest)} digests: give --expect-digest once for each model"
         )
-    trusts = [make_trust(digest, require_signature) for digest in expect_digest or [None] * len(names)]
+    digests: list[str | None] = [*expect_digest] if expect_digest else [None] * len(names)
+    trusts = [make_trust(digest, require_signature) for digest in digests]
     from neartag.storage import store
     from neartag.x1.more_learners import merge as merge_models
 
