@@ -39,6 +39,7 @@ class Course:
         self.waiting: dict[str, Task] = {}
         self._ready: dict[str, Task] = {}  # those of them whose parts are all there
         self._missing: dict[str, set[str]] = {}  # parts that each of the others waits for
+        self._places: dict[str, int] = {}  # in the order in which they were planned
         self.finished: set[str] = set()
         self._progress, self._title = progress, title
         self._total = self._done = self._found = 0  # steps: in all, done, and of these found done at the start
@@ -61,6 +62,7 @@ class Course:
                 queue += self.graph.add(self.then(task))
             else:
                 self.waiting[task.name] = task
+                self._places[task.name] = len(self._places)
                 missing = {part for part in task.inputs if part not in self.finished and part not in self.graph.given}
                 if missing:
                     self._missing[task.name] = missing
@@ -71,9 +73,10 @@ class Course:
             self._progress.start(self._total, self._title)
             self._progress.advance(self._done)
 
-    def ready(self) -> list[Task]:
-        """Return the tasks that could run now, the most urgent first."""
-        return sorted(self._ready.values(), key=lambda task: -self.urgency[task.name])
+    def ready(self, *, large_first: bool = False) -> list[Task]:
+        """Return the tasks that could run now, the most urgent first, or the largest; of equals the first planned."""
+        first = (lambda task: -task.size) if large_first else (lambda task: -self.urgency[task.name])
+        return sorted(self._ready.values(), key=lambda task: (first(task), self._places[task.name]))
 
     @property
     def can_begin(self) -> bool:
