@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg import large_arrays, large_csr
 from neartag.linalg.hybrid_rows import HybridColumns, HybridRows
 
 Rows: TypeAlias = Any  # np.ndarray | csr_matrix | HybridRows; scipy gives its matrices no types
@@ -109,6 +110,9 @@ def used_columns(rows: Rows) -> tuple[Rows, np.ndarray | None]:
     columns = np.flatnonzero(occurs).astype(np.int32)
     if len(columns) == rows.shape[1] or not len(columns):
         return rows, None
+    if sparse.issparse(rows):  # every entry's column is there: a table tells its place with less memory than a search
+        place = np.cumsum(occurs, dtype=np.int32) - 1
+        return csr_matrix((rows.data, place[rows.indices], rows.indptr), shape=(rows.shape[0], len(columns))), columns
     return select_columns(rows, columns), columns
 
 
@@ -131,7 +135,7 @@ def transpose(rows: Rows) -> Rows:
     if isinstance(rows, HybridRows):
         return HybridColumns(transpose(rows.words), rows.vectors, rows.vector_weight)
     if sparse.issparse(rows):
-        return csr_matrix(rows.T.tocsr())
+        return large_csr.transpose(rows)
     return np.ascontiguousarray(rows.T)
 
 
@@ -167,6 +171,20 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
     return result
 
 
+def take_rows(rows: Rows, numbers: np.ndarray) -> Rows:
+    """Return some of the rows, by their numbers or a mask: in a file where they are large, see `large_arrays`."""
+    if isinstance(rows, HybridRows):
+        return replace(rows, words=take_rows(rows.words, numbers), vectors=take_rows(rows.vectors, numbers))
+    if sparse.issparse(rows):
+        return large_csr.take_rows(rows, numbers)
+    return large_arrays.take(rows, np.flatnonzero(numbers) if numbers.dtype == bool else numbers)
+
+
+def row_block(rows: Rows, first: int, last: int) -> Rows:
+    """Return the rows from `first` up to `last`; of sparse ones no entry is copied."""
+    return large_csr.row_range(rows, first, last) if sparse.issparse(rows) else rows[first:last]
+
+
 def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:
     """Return the Euclidean length of each row (n,), in float64."""
     if isinstance(rows, HybridRows):
@@ -179,7 +197,7 @@ def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:
 def column_counts(rows: Rows) -> np.ndarray:
     """Return how many rows have something in each column (d,)."""
     if sparse.issparse(rows):
-        return np.bincount(rows.indices, minlength=rows.shape[1])
+        return large_csr.column_counts(rows)
     return np.count_nonzero(rows, axis=0)
 
 

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.rows import take_rows
 from neartag.rerank import parts, state
 from neartag.rerank.hard_negatives import CachedNeighbours, NeighbourSearch, find_in_block
 from neartag.rerank.label_centroids import LabelCentroids, count_entries_kept, make_block
@@ -28,13 +28,13 @@ from neartag.work.parts import Arrays, TaskContext, get_json, get_matrix, put_js
 
 def take_other_rows(context: TaskContext) -> Arrays:
     """Return the rows of the points that are not held out."""
-    return matrix_part(read_rows(context)[_kept(context, read_rows(context).shape[0])])
+    return matrix_part(take_rows(read_rows(context), _kept(context, read_rows(context).shape[0])))
 
 
 def take_other_labels(context: TaskContext) -> Arrays:
     """Return the labels of the points that are not held out."""
     Y = read_labels(context)
-    return matrix_part(Y[_kept(context, Y.shape[0])])
+    return matrix_part(take_rows(Y, _kept(context, Y.shape[0])))
 
 
 def make_centroid_block(context: TaskContext, of: str, first: int, last: int) -> Arrays:
@@ -84,8 +84,7 @@ def make_problems(context: TaskContext, of: str) -> Arrays:
     """Return what each label's ranker is trained on."""
     Y = read_labels(context, of)
     blocks = [read_matrix(context, name) for name in context.starting(f"hard-negatives/{of}/")]
-    negatives = csr_matrix(sparse.vstack(blocks, format="csr"))
-    return parts.problems_to_arrays(Problems.from_labels(read_rows(context, of), Y, negatives))
+    return parts.problems_to_arrays(Problems.from_blocks(read_rows(context, of), Y, blocks))
 
 
 def fit_trial_rankers(context: TaskContext, place: int, first: int, last: int, options: dict) -> Arrays:

@@ -35,6 +35,11 @@ class WorkFolder:
     def __init__(self, place: str | os.PathLike[str]) -> None:
         self.place = Path(place)
 
+    @property
+    def scratch(self) -> Path:
+        """The folder for arrays that are too large for memory, on their way into a part."""
+        return self.place
+
     def open(self, plan: dict[str, Any]) -> bool:
         """Make the folder, or go on with it; return whether anything of this plan is there already.
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csr_matrix
 
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.hybrid_rows import HybridRows
+from neartag.linalg.large_arrays import in_files
+from neartag.linalg.large_csr import from_arrays
 from neartag.linalg.rows import Rows
 from neartag.work.task import Task
 from neartag.work.times import Stopwatch, TaskTime
@@ -22,6 +24,10 @@ Arrays = dict[str, np.ndarray]
 
 class Parts(Protocol):
     """Where parts are."""
+
+    @property
+    def scratch(self) -> Path | None:
+        """The folder for arrays that are too large for memory, on their way into a part; None: there is none."""
 
     def get(self, name: str) -> Arrays:
         """Return a part."""
@@ -44,6 +50,8 @@ class Parts(Protocol):
 
 class MemoryParts:
     """Parts in memory: handed over as they are, without a copy."""
+
+    scratch = None
 
     def __init__(self) -> None:
         self._parts: dict[str, Arrays] = {}
@@ -99,7 +107,7 @@ class TaskContext:
 def run_task(task: Task, parts: Parts, threads: int = 1, report: Callable[[int], None] | None = None) -> None:
     """Compute a task's part, and keep it. BLAS keeps to one thread: with several, the last digits would differ."""
     watch, context = Stopwatch(), TaskContext(parts, task.inputs, threads, report)
-    with single_threaded_blas():
+    with single_threaded_blas(), in_files(parts.scratch, task.block_bytes):
         arrays = task.resolve()(context, **task.arguments)
     parts.put(task.name, arrays)
     parts.record(watch.stop(task, threads, sum(array.nbytes for array in arrays.values())))
@@ -134,7 +142,6 @@ def get_matrix(arrays: Arrays, name: str) -> Rows:
         return HybridRows(get_matrix(arrays, f"{name}.words"), arrays[f"{name}.vectors"])
     if name in arrays:
         return arrays[name]
-    # One array after the other: scipy's constructor copies an array that is part of a larger one, as each map is.
-    rows = csr_matrix(tuple(int(side) for side in arrays[f"{name}.shape"]), dtype=arrays[f"{name}.data"].dtype)
-    rows.data, rows.indices, rows.indptr = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
-    return rows
+    pieces = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
+    height, width = arrays[f"{name}.shape"]
+    return from_arrays(*pieces, (int(height), int(width)))

@@ -22,6 +22,9 @@ GRAPH_BUILD_BYTES, GRAPH_BYTES = 42, 17
 SVP_ARRAYS, REGRESSION_ARRAYS = 6, 3
 # Arrays (features, dim) of conjugate gradients.
 CG_ARRAYS = 6
+# For each entry of a cluster's rows: the rows, their columns numbered anew, the half of them that teaches, and its
+# transpose.
+ROW_BYTES = 20
 # More clusters are not advised where they would have fewer points than this.
 MIN_POINTS_TO_ADVISE = 5
 
@@ -67,6 +70,11 @@ def cluster_bytes(points: int, entries: int, features: int, settings: SVPSetting
         GRAPH_BYTES * pairs + SVP_ARRAYS * block,
         GRAPH_BYTES * pairs + REGRESSION_ARRAYS * block + factor[solver],
     )
+
+
+def row_bytes(entries: int) -> int:
+    """Return how many bytes a cluster's rows take while it is trained, where all rows are in files."""
+    return ROW_BYTES * entries
 
 
 def kept_bytes(points: int, entries: int, features: int, settings: SVPSettings) -> int:

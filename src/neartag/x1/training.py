@@ -48,6 +48,9 @@ NO_POINTS = np.empty(0, np.int64)
 MAX_POINTS_TO_REFIT_LEARNERS, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
 # Changes when the tasks do: work of another version cannot be gone on with.
 PLAN_VERSION = 1
+# Within a limit of memory, arrays of so much of the room that is left are made in files, and no fewer bytes than these:
+# a task has a few such blocks at once.
+BLOCKS_IN_ROOM, MIN_BLOCK_BYTES = 10, 2**22
 # Where the work of a second training is, for votes alone, in the folder of the first.
 VOTES_ALONE = "votes-alone"
 
@@ -70,7 +73,7 @@ def fit_model(
     """
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
-    check_room_to_rerank(rows, Y, settings, machine)
+    check_room_to_rerank(rows, Y, settings, machine, in_files=_has_files(executor))
     if executor is None:
         with default_executor(machine) as chosen:
             return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
@@ -148,7 +151,7 @@ class _Training:
     def run(self, progress: Progress) -> None:
         """Run all tasks."""
         self.graph = Graph({RUN, *GIVEN})
-        first = self.graph.add(self.plan.start())
+        first = self.graph.add(self._limit(self.plan.start()))
         # Later tasks, which are not planned yet, read these.
         gone = ("hard-negatives/", "search/", "centroids/others/")
         self.graph.results |= {task.name for task in first if not task.name.startswith(gone)}
@@ -196,10 +199,18 @@ class _Training:
 
     def _wanted(self, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks, their parts kept but for those of single clusters and of single blocks."""
-        planned = list(tasks)
+        planned = self._limit(tasks)
         gone = ("cluster", "hard-negatives", "neighbours")
         self.graph.results |= {task.name for task in planned if task.stage not in gone}
         return planned
+
+    def _limit(self, tasks: Iterable[Task]) -> list[Task]:
+        """Return the tasks, within the memory allowed: with a work folder they make large arrays in files."""
+        room = self.machine.room()
+        if room is None or not _has_files(self.executor):
+            return list(tasks)
+        size = max(MIN_BLOCK_BYTES, room // BLOCKS_IN_ROOM)
+        return [replace(task, block_bytes=size) for task in tasks]
 
     def _room(self) -> Room:
         in_memory = not isinstance(self.executor.parts, WorkFolder)
@@ -247,15 +258,29 @@ def describe_plan(rows: Rows, Y: csr_matrix, asked: X1Settings, return_held_out:
     }
 
 
-def check_room_to_rerank(rows: Rows, Y: csr_matrix, settings: X1Settings, machine: Machine) -> None:
-    """Raise ParameterError, before any work, where a reranker is asked for and there is too little memory to fit it."""
+def check_room_to_rerank(
+    rows: Rows, Y: csr_matrix, settings: X1Settings, machine: Machine, *, in_files: bool = False
+) -> None:
+    """Raise ParameterError, before any work, where a reranker is asked for and there is too little memory to fit it.
+
+    `in_files`: there is a work folder, so that what is large can be made in files.
+    """
     room = machine.room()
     if not settings.rerank.enabled or room is None:
         return
-    needed = rerank.bytes_needed(rows, Y, _rerank_options(settings.rerank, settings.random_state))
+    options = _rerank_options(settings.rerank, settings.random_state)
+    needed = (rerank.bytes_needed_in_blocks if in_files else rerank.bytes_needed)(rows, Y, options)
     if needed > room:
         work = f"refining {Y.shape[0]} points"
-        raise no_room(work, needed, room, machine.memory or 0, "set refine to False (--no-refine)")
+        ways = ["set refine to False (--no-refine)"]
+        if not in_files and rerank.bytes_needed_in_blocks(rows, Y, options) <= room:
+            ways.append("give a work folder, in whose files there is room (--work-dir)")
+        raise no_room(work, needed, room, machine.memory or 0, *ways)
+
+
+def _has_files(executor: Executor | None) -> bool:
+    """Say whether tasks may make large arrays in files."""
+    return executor is not None and executor.parts.scratch is not None
 
 
 def hold_out(n: int, settings: X1Settings, return_held_out: bool) -> np.ndarray:
