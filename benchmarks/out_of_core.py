@@ -37,7 +37,7 @@ ENTRY_BYTES = 8  # of a number in sparse rows: the number and its column
 # Rows are long, so that few points take much memory: a fifth of the time that short rows of as many bytes would take.
 FEATURES, LABELS, FEATURES_PER_POINT, LABELS_PER_POINT = 60_000, 3000, 1000.0, 3.0
 # Clusters so small that each fits into what is left of the memory beside Python itself; one learner, to save time.
-CLUSTERS = "--n-learners", "1", "--n-clusters", "96", "--max-cluster-size", "2000"
+CLUSTERS = "--n-learners", "1", "--n-clusters", "112", "--max-cluster-size", "1500"
 MAKE = """
 import sys
 from neartag.data import synthetic

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from neartag.core import memory
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.large_arrays import in_files
@@ -110,7 +111,11 @@ def run_task(task: Task, parts: Parts, threads: int = 1, report: Callable[[int],
     with single_threaded_blas(), in_files(parts.scratch, task.block_bytes):
         arrays = task.resolve()(context, **task.arguments)
     parts.put(task.name, arrays)
-    parts.record(watch.stop(task, threads, sum(array.nbytes for array in arrays.values())))
+    written = sum(array.nbytes for array in arrays.values())
+    if task.block_bytes:  # there is a limit, against which what was freed must not count
+        del arrays
+        memory.release()
+    parts.record(watch.stop(task, threads, written))
 
 
 def put_json(arrays: Arrays, name: str, value: Any) -> None:
@@ -142,6 +147,6 @@ def get_matrix(arrays: Arrays, name: str) -> Rows:
         return HybridRows(get_matrix(arrays, f"{name}.words"), arrays[f"{name}.vectors"])
     if name in arrays:
         return arrays[name]
-    pieces = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
+    data, indices, indptr = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
     height, width = arrays[f"{name}.shape"]
-    return from_arrays(*pieces, (int(height), int(width)))
+    return from_arrays(data, indices, indptr, (int(height), int(width)))

@@ -21,7 +21,6 @@ from scipy.sparse import csr_matrix
 from neartag.core.progress import Progress
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows
-from neartag.rerank import training as rerank
 from neartag.rerank.parts import index_from_arrays, vectors_from_arrays
 from neartag.rerank.plan import RerankPlan
 from neartag.rerank.preparation import MAX_POINTS_TO_REFIT_RANKERS, RerankOptions
@@ -34,11 +33,12 @@ from neartag.work.graph import Graph
 from neartag.work.parts import get_json
 from neartag.work.task import Task
 from neartag.x1.ensemble import learner_seeds
+from neartag.x1.limits import block_size, check_room_to_rerank, count_entries, has_files, split_to_fit
 from neartag.x1.model import X1Model
 from neartag.x1.parts import INDEX, RUN, VECTORS, partition_name, read_chosen, read_learners, read_reranker, run_part
 from neartag.x1.plan import FINAL, Room, TrainingPlan, cluster_sizes, learner_name
 from neartag.x1.resolve import HELD_OUT_SHARE, DataFacts, resolve
-from neartag.x1.schedule import Machine, no_room
+from neartag.x1.schedule import Machine
 from neartag.x1.selection import HeldOut, auto_settings, first_choices, held_out_rows
 from neartag.x1.settings import RerankSettings, X1Settings
 
@@ -48,9 +48,6 @@ NO_POINTS = np.empty(0, np.int64)
 MAX_POINTS_TO_REFIT_LEARNERS, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
 # Changes when the tasks do: work of another version cannot be gone on with.
 PLAN_VERSION = 1
-# Within a limit of memory, arrays of so much of the room that is left are made in files, and no fewer bytes than these:
-# a task has a few such blocks at once.
-BLOCKS_IN_ROOM, MIN_BLOCK_BYTES = 10, 2**22
 # Where the work of a second training is, for votes alone, in the folder of the first.
 VOTES_ALONE = "votes-alone"
 
@@ -73,12 +70,14 @@ def fit_model(
     """
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
-    check_room_to_rerank(rows, Y, settings, machine, in_files=_has_files(executor))
+    options = _rerank_options(settings.rerank, settings.random_state)
+    check_room_to_rerank(rows, Y, settings, options, machine, in_files=has_files(executor))
     if executor is None:
         with default_executor(machine) as chosen:
             return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
     if isinstance(executor.parts, WorkFolder):
         executor.parts.open(describe_plan(rows, Y, asked, return_held_out))
+    settings = split_to_fit(settings, rows, executor)
     held_out = hold_out(rows.shape[0], settings, return_held_out)
     put_data(executor.parts, rows, Y, held_out)
     if not executor.parts.is_whole(RUN):
@@ -122,7 +121,7 @@ def make_plan(
         settings=settings,
         points=n,
         features=rows.shape[1],
-        entries=rows.nnz if hasattr(rows, "nnz") else rows.size,
+        entries=count_entries(rows),
         held_out=held_out,
         reranker=reranker,
         is_hybrid=is_hybrid,
@@ -206,10 +205,7 @@ class _Training:
 
     def _limit(self, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks, within the memory allowed: with a work folder they make large arrays in files."""
-        room = self.machine.room()
-        if room is None or not _has_files(self.executor):
-            return list(tasks)
-        size = max(MIN_BLOCK_BYTES, room // BLOCKS_IN_ROOM)
+        size = block_size(self.machine, self.executor)
         return [replace(task, block_bytes=size) for task in tasks]
 
     def _room(self) -> Room:
@@ -256,31 +252,6 @@ def describe_plan(rows: Rows, Y: csr_matrix, asked: X1Settings, return_held_out:
         "digest of the rows": digest_matrix(rows),
         "digest of the labels": digest_matrix(Y),
     }
-
-
-def check_room_to_rerank(
-    rows: Rows, Y: csr_matrix, settings: X1Settings, machine: Machine, *, in_files: bool = False
-) -> None:
-    """Raise ParameterError, before any work, where a reranker is asked for and there is too little memory to fit it.
-
-    `in_files`: there is a work folder, so that what is large can be made in files.
-    """
-    room = machine.room()
-    if not settings.rerank.enabled or room is None:
-        return
-    options = _rerank_options(settings.rerank, settings.random_state)
-    needed = (rerank.bytes_needed_in_blocks if in_files else rerank.bytes_needed)(rows, Y, options)
-    if needed > room:
-        work = f"refining {Y.shape[0]} points"
-        ways = ["set refine to False (--no-refine)"]
-        if not in_files and rerank.bytes_needed_in_blocks(rows, Y, options) <= room:
-            ways.append("give a work folder, in whose files there is room (--work-dir)")
-        raise no_room(work, needed, room, machine.memory or 0, *ways)
-
-
-def _has_files(executor: Executor | None) -> bool:
-    """Say whether tasks may make large arrays in files."""
-    return executor is not None and executor.parts.scratch is not None
 
 
 def hold_out(n: int, settings: X1Settings, return_held_out: bool) -> np.ndarray:

@@ -49,6 +49,10 @@ class Dask:
     room: int | None = None
     _run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
 
+    def task_limit(self) -> int | None:
+        """Return how many bytes the largest worker allows for a task; None where none says."""
+        return max((_limit(worker) for worker in _workers(self.client)), default=0) or None
+
     def run(self, graph: Graph, progress: Progress, title: str, then: Then = plan_no_more) -> None:
         """Run all tasks of the graph that have no part yet, and those that are added meanwhile."""
         with progress:

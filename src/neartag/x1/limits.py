@@ -1,0 +1,91 @@
+"""What a limit of memory means for a training: what does not fit is refused, made in files, or split before."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+from scipy.sparse import csr_matrix
+
+from neartag.core.memory import format_bytes
+from neartag.linalg.rows import Rows
+from neartag.rerank import training as rerank
+from neartag.rerank.preparation import RerankOptions
+from neartag.work.executors.base import Executor
+from neartag.work.executors.dask import Dask
+from neartag.x1.cluster_training import max_cluster_size
+from neartag.x1.schedule import Machine, largest_that_fits, no_room
+from neartag.x1.selection import GRAPH_CHOICES
+from neartag.x1.settings import X1Settings
+
+# Within a limit of memory, arrays of so much of the room that is left are made in files, and no fewer bytes than these:
+# a task has a few such blocks at once.
+BLOCKS_IN_ROOM, MIN_BLOCK_BYTES = 10, 2**22
+
+
+def check_room_to_rerank(
+    rows: Rows,
+    Y: csr_matrix,
+    settings: X1Settings,
+    options: RerankOptions,
+    machine: Machine,
+    *,
+    in_files: bool = False,
+) -> None:
+    """Raise ParameterError, before any work, where a reranker is asked for and there is too little memory to fit it.
+
+    `in_files`: there is a work folder, so that what is large can be made in files.
+    """
+    room = machine.room()
+    if not settings.rerank.enabled or room is None:
+        return
+    needed = (rerank.bytes_needed_in_blocks if in_files else rerank.bytes_needed)(rows, Y, options)
+    if needed > room:
+        work = f"refining {Y.shape[0]} points"
+        ways = ["set refine to False (--no-refine)"]
+        if not in_files and rerank.bytes_needed_in_blocks(rows, Y, options) <= room:
+            ways.append("give a work folder, in whose files there is room (--work-dir)")
+        raise no_room(work, needed, room, machine.memory or 0, *ways)
+
+
+def block_size(machine: Machine, executor: Executor) -> int:
+    """Return from how many bytes on tasks make arrays in files; 0: all in memory, which has no limit, or no files."""
+    room = machine.room()
+    if room is None or not has_files(executor):
+        return 0
+    return max(MIN_BLOCK_BYTES, room // BLOCKS_IN_ROOM)
+
+
+def split_to_fit(settings: X1Settings, rows: Rows, executor: Executor) -> X1Settings:
+    """Return the settings, with a limit to the size of clusters where larger ones would fit no worker of a cluster.
+
+    Not where a size was asked for: the executor then says, before it sends anything, what does not fit.
+    """
+    limit = executor.task_limit() if isinstance(executor, Dask) else None
+    if limit is None or settings.clusters.max_size is not None:
+        return settings
+    svp = settings.svp
+    if svp.neighbours == "auto":
+        svp = replace(svp, neighbours=max(GRAPH_CHOICES))
+    n, d = rows.shape
+    largest = min(n, max_cluster_size(settings.clusters, n))
+    fitting = largest_that_fits(largest, count_entries(rows) / n, d, svp, limit)
+    if fitting is None or fitting == largest:
+        return settings
+    warnings.warn(
+        f"no worker has memory for a cluster of {largest} points: larger ones than {fitting} are split "
+        f"(max_cluster_size), where their tasks have {format_bytes(limit)} at most",
+        UserWarning,
+        stacklevel=2,
+    )
+    return settings.replace(max_cluster_size=fitting)
+
+
+def count_entries(rows: Rows) -> int:
+    """Return how many numbers rows hold."""
+    return int(rows.nnz if hasattr(rows, "nnz") else rows.size)
+
+
+def has_files(executor: Executor | None) -> bool:
+    """Say whether tasks may make large arrays in files."""
+    return executor is not None and executor.parts.scratch is not None
