@@ -1,13 +1,13 @@
 """Training on more data than memory: a made-up set four times `max_memory`, refined, and what it needed at its peak.
 
     python benchmarks/out_of_core.py                      train within the limit, and say what each task needed
-    python benchmarks/out_of_core.py --hard               the same in a control group that is killed beyond the limit
+    python benchmarks/out_of_core.py --hard               the same, and whoever takes more is stopped by the system
     python benchmarks/out_of_core.py --compare            train also in memory, and compare the two models byte by byte
     python benchmarks/out_of_core.py --compare --write    put the figures into docs/scaling.md
 
 What is counted is anonymous resident memory (RssAnon of /proc): what the process has made for itself. Pages of mapped
-files are left out, because the system takes them back when it needs room. --hard counts them as well: the control group
-(version 1, for which one must be root) has the limit for all memory, the page cache of its files included.
+files are left out, because the system takes them back when it needs room. --hard sets RLIMIT_DATA (`ulimit -d`): it
+counts all that the process has asked for, also what it never touched. One query is always answered under that limit.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import hashlib
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pages
@@ -30,11 +31,10 @@ import pages
 from neartag.core.parameters import parse_bytes
 from neartag.work.times import read_times
 
-PAGE, RESULT = pages.DOCS / "scaling.md", Path(__file__).parent / "results" / "out_of_core.json"
-GROUPS = Path("/sys/fs/cgroup/memory")
+PAGE, NAME = pages.DOCS / "scaling.md", "out_of_core"
 PAUSE = 0.01  # seconds between two looks at the memory
 ENTRY_BYTES = 8  # of a number in sparse rows: the number and its column
-# Rows are long, so that few points take much memory: a fifth of the time that short rows of as many bytes would take.
+# Rows are long, so that a few points take much memory, and the training does not take hours.
 FEATURES, LABELS, FEATURES_PER_POINT, LABELS_PER_POINT = 60_000, 3000, 1000.0, 3.0
 # Clusters so small that each fits into what is left of the memory beside Python itself; one learner, to save time.
 CLUSTERS = "--n-learners", "1", "--n-clusters", "112", "--max-cluster-size", "1500"
@@ -64,34 +64,24 @@ class Watched:
         return max((own for moment, own, _ in self.seen if begun < moment <= begun + seconds), default=0)
 
 
-@contextmanager
-def control_group(limit: int | None):
-    """Give what a process does to enter a control group of so many bytes; None: nothing."""
-    if limit is None:
-        yield None
-        return
-    group = GROUPS / f"neartag-{os.getpid()}"
-    group.mkdir()
-    try:
-        (group / "memory.limit_in_bytes").write_text(str(limit))
-        yield lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
-    finally:
-        group.rmdir()
+def limit_data(limit: int) -> None:
+    """Let the system refuse this process more bytes of its own."""
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def watch(command: list[str], limit: int | None = None) -> Watched:
     """Run a command that prints JSON, look at its memory all the while, and return what was seen."""
-    seen = []
-    with control_group(limit) as enter:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=enter)
-        status = Path(f"/proc/{process.pid}/status")
-        while process.poll() is None:
-            try:
-                told = dict(re.findall(r"(RssAnon|RssFile):\s+(\d+) kB", status.read_text()))
-                seen.append((time.time(), 1024 * int(told["RssAnon"]), 1024 * int(told["RssFile"])))
-            except (OSError, KeyError):
-                pass  # it has just ended
-            time.sleep(PAUSE)
+    seen, environment = [], {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # each has a buffer
+    enter = None if limit is None else partial(limit_data, limit)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=enter, env=environment)
+    status = Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        try:
+            told = dict(re.findall(r"(RssAnon|RssFile):\s+(\d+) kB", status.read_text()))
+            seen.append((time.time(), 1024 * int(told["RssAnon"]), 1024 * int(told["RssFile"])))
+        except (OSError, KeyError):
+            pass  # it has just ended
+        time.sleep(PAUSE)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
     assert process.stdout is not None
@@ -109,6 +99,15 @@ def digest_model(folder: Path) -> str:
 def train(data: Path, model: Path, *options: str, limit: int | None = None) -> Watched:
     """Train by the command line."""
     given = [sys.executable, "-m", "neartag", "train", str(data), str(model), "--quiet", "--json", *options]
+    return watch(given, limit)
+
+
+def answer_one(data: Path, model: Path, place: Path, limit: int) -> Watched:
+    """Answer one query, the first point of the data, by a new process that may have so many bytes of its own."""
+    with open(data) as file:
+        header, first = file.readline(), file.readline()
+    (place / "one.txt").write_text("1 " + header.split(" ", 1)[1] + first)
+    given = [sys.executable, "-m", "neartag", "predict", str(model), str(place / "one.txt"), "--quiet", "--json"]
     return watch(given, limit)
 
 
@@ -155,11 +154,37 @@ def main() -> None:
             "model": within.report["model_bytes"],
             "hard": given.hard,
         }
+        found["peak of a query"] = answer_one(data, place / "model", place, limit).peak
         if given.compare:
             free = train(data, place / "free", *shared)
             same = digest_model(place / "free") == digest_model(place / "model")
             found |= {"peak in memory": free.peak, "cpu in memory": free.report["cpu_seconds"], "same": same}
     print(json.dumps(found, indent=1))
+    if given.write:
+        pages.keep(NAME, found)
+        pages.insert("scaling out of core", make_table(found), PAGE)
+
+
+def make_table(found: dict) -> str:
+    """Return the figures as a table."""
+    rows = [
+        ("memory allowed (`--max-memory`)", found["max_memory"]),
+        ("rows, as they are in memory", found["rows"]),
+        ("peak of the training, its own memory", found["peak"]),
+        ("peak of the same training in memory", found.get("peak in memory", 0)),
+        ("the model", found["model"]),
+        ("peak of a process that answers one query", found["peak of a query"]),
+    ]
+    lines = [f"| {found['points']:,} points | MB |", "|---|---|"]
+    lines += [f"| {what} | {size / 2**20:,.0f} |" for what, size in rows if size]
+    if "same" in found:
+        share = found["cpu"] / found["cpu in memory"]
+        same = "the same, byte for byte" if found["same"] else "not the same"
+        lines += [
+            "",
+            f"The two models are {same}. Within the limit training took {share:.2f} times the processor time.",
+        ]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

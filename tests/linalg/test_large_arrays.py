@@ -11,11 +11,13 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.core import memory
 from neartag.core.errors import WorkError
 from neartag.data.mapped import mapped_bytes
 from neartag.linalg import large_csr
 from neartag.linalg.large_arrays import empty, in_files, insert, take
 from neartag.linalg.rows import take_rows, transpose, used_columns
+from neartag.search.inverted_index import FeatureIndex
 
 BLOCK = 2000  # bytes
 
@@ -125,3 +127,15 @@ def test_the_columns_used_are_numbered_anew():
     assert columns is not None
     np.testing.assert_array_equal(columns, np.unique(rows.indices))
     np.testing.assert_array_equal(narrow.toarray(), rows.toarray()[:, columns])
+
+
+def test_what_is_too_much_for_the_computer_goes_into_temporary_files(monkeypatch):
+    postings = matrix(60, 500, 0.3)  # (d, n)
+    expected = FeatureIndex(postings).find(matrix(5, 60, 0.4), 7)
+    monkeypatch.setattr(memory, "total", lambda: 3 * (postings.data.nbytes + postings.indices.nbytes))
+    index = FeatureIndex(postings)
+    assert is_in_file(index._row_arrays[2])
+    for made, wanted in zip(index.find(matrix(5, 60, 0.4), 7), expected, strict=True):
+        np.testing.assert_array_equal(made, wanted)
+    monkeypatch.setattr(memory, "total", lambda: 5 * (postings.data.nbytes + postings.indices.nbytes))
+    assert not is_in_file(FeatureIndex(postings)._row_arrays[2])

@@ -42,7 +42,7 @@ def release() -> None:
 
 
 def total(control_group: str | Path = CONTROL_GROUP) -> int | None:
-    """Return the bytes of memory that the computer has, or that the container may use; None where neither is known."""
+    """Return the bytes of memory that the computer has, or that the container or process may use; None if unknown."""
     if sys.platform == "win32":
         from neartag.core import windows_memory
 
@@ -53,4 +53,13 @@ def total(control_group: str | Path = CONTROL_GROUP) -> int | None:
         known.append(int(Path(control_group).read_text(encoding="ascii")))
     except (AttributeError, ValueError, OSError):
         pass  # another system, no container, or no limit
-    return min((memory for memory in known if memory > 0), default=None)
+    limit = _process_limit()
+    return min((memory for memory in [*known, limit] if memory is not None and memory > 0), default=None)
+
+
+def _process_limit() -> int | None:
+    """Return the bytes of its own that the process may have at most (`ulimit -d`); None: no limit."""
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return None if limit == resource.RLIM_INFINITY else limit

@@ -18,11 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neartag.core import memory
 from neartag.core.errors import WorkError
 
 ZEROS = bytes(2**20)  # written where the system cannot reserve room in a file
 # Of arrays that are collected, such as those of all clusters of a learner, smaller ones count too: so much of the size.
 COLLECTED_SHARE = 16
+# What takes more than this share of the memory there is goes into temporary files, by blocks of so much of it.
+MAX_MEMORY_SHARE, BLOCK_SHARE = 1 / 4, 1 / 32
 
 
 class _Files(NamedTuple):
@@ -41,6 +44,17 @@ def in_files(folder: Path | None, from_bytes: int) -> Iterator[None]:
         yield
     finally:
         _files.reset(token)
+
+
+@contextmanager
+def in_temporary_files(nbytes: int) -> Iterator[None]:
+    """Make large arrays in temporary files, where so many bytes are too much of the memory that there is."""
+    there = memory.total()
+    if _files.get() is not None or there is None or nbytes < MAX_MEMORY_SHARE * there:
+        yield
+        return
+    with in_files(Path(tempfile.gettempdir()), int(BLOCK_SHARE * there)):
+        yield
 
 
 def block_bytes() -> int | None:

@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.threads import run_ranges, single_threaded_blas
 from neartag.linalg import csr
 from neartag.linalg.hybrid_rows import words_of
+from neartag.linalg.large_arrays import in_temporary_files
 from neartag.linalg.rows import CSRArrays, Rows, column_counts, compact, csr_arrays, dense, transpose
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.search import inverted_index_kernels as kernels
@@ -57,7 +58,10 @@ class FeatureIndex:
     @cached_property
     def _row_arrays(self) -> CSRArrays:
         """The rows themselves (n, d), where they are sparse."""
-        return csr_arrays(transpose(self.postings)) if self.known_rows is None else self.known_rows
+        if self.known_rows is not None:
+            return self.known_rows
+        with in_temporary_files(self.postings.data.nbytes + self.postings.indices.nbytes):
+            return csr_arrays(transpose(self.postings))
 
     def row(self, point: int) -> csr_matrix:
         """Return a training row (1, d), where rows are sparse."""

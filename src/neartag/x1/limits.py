@@ -50,10 +50,8 @@ def check_room_to_rerank(
 
 def block_size(machine: Machine, executor: Executor) -> int:
     """Return from how many bytes on tasks make arrays in files; 0: all in memory, which has no limit, or no files."""
-    room = machine.room()
-    if room is None or not has_files(executor):
-        return 0
-    return max(MIN_BLOCK_BYTES, room // BLOCKS_IN_ROOM)
+    rooms = [room for room in (machine.room(), worker_limit(executor)) if room is not None]
+    return max(MIN_BLOCK_BYTES, min(rooms) // BLOCKS_IN_ROOM) if rooms and has_files(executor) else 0
 
 
 def split_to_fit(settings: X1Settings, rows: Rows, executor: Executor) -> X1Settings:
@@ -61,7 +59,7 @@ def split_to_fit(settings: X1Settings, rows: Rows, executor: Executor) -> X1Sett
 
     Not where a size was asked for: the executor then says, before it sends anything, what does not fit.
     """
-    limit = executor.task_limit() if isinstance(executor, Dask) else None
+    limit = worker_limit(executor)
     if limit is None or settings.clusters.max_size is not None:
         return settings
     svp = settings.svp
@@ -79,6 +77,11 @@ def split_to_fit(settings: X1Settings, rows: Rows, executor: Executor) -> X1Sett
         stacklevel=2,
     )
     return settings.replace(max_cluster_size=fitting)
+
+
+def worker_limit(executor: Executor) -> int | None:
+    """Return how many bytes a task may take on the workers of a cluster; None where there are none, or none says."""
+    return executor.task_limit() if isinstance(executor, Dask) else None
 
 
 def count_entries(rows: Rows) -> int:
