@@ -16,6 +16,7 @@ from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import HELP, check_source
+from neartag.cli.urls import with_urls
 from neartag.cli.vocabulary_options import (
     LabelLanguage,
     OpenVocabulary,
@@ -35,6 +36,7 @@ CALIBRATIONS = ("auto", "isotonic", "platt", "none")
 
 @with_parameters
 @with_reading
+@with_urls("data", written="model")
 def train(
     data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its train part.")],
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder to save the model in.")],
