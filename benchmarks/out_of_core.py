@@ -35,7 +35,7 @@ PAGE, NAME = pages.DOCS / "scaling.md", "out_of_core"
 PAUSE = 0.01  # seconds between two looks at the memory
 ENTRY_BYTES = 8  # of a number in sparse rows: the number and its column
 # Rows are long, so that a few points take much memory, and the training does not take hours.
-FEATURES, LABELS, FEATURES_PER_POINT, LABELS_PER_POINT = 60_000, 3000, 1000.0, 3.0
+FEATURES, LABELS, FEATURES_PER_POINT, LABELS_PER_POINT = 30_000, 3000, 1000.0, 3.0
 # Clusters so small that each fits into what is left of the memory beside Python itself; one learner, to save time.
 CLUSTERS = "--n-learners", "1", "--n-clusters", "112", "--max-cluster-size", "1500"
 MAKE = """

@@ -81,3 +81,11 @@ def test_on_workers_with_little_memory_clusters_are_split_before(monkeypatch):
     assert cluster_bytes(size, 10 * size, 200, settings.svp) + row_bytes(10 * size) <= needed
     asked = settings.replace(max_cluster_size=390)
     assert limits.split_to_fit(asked, data.X, executor) == asked
+
+
+def test_too_many_centroids_for_the_memory_are_refused_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.setattr(limits, "CENTROID_BYTES", 2**30)
+    executor = InProcess(1, None, WorkFolder(tmp_path / "work"))
+    with pytest.raises(ParameterError, match=r"dividing the points into 2 clusters .* fewer clusters"):
+        fit("refined", executor, max_memory=memory.in_use() + 2**30)
+    assert not (tmp_path / "work").exists()

@@ -209,7 +209,8 @@ def _two_stage_k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
     near = route(
         np.ascontiguousarray(means.T), means, NEIGHBOUR_GROUPS + 1, threads
     )  # each group itself, and those next to it
-    centroids = csr_matrix(_sparse_centroids(X, assignment, len(owner)))  # (d, C)
+    centroids = _sparse_centroids(X, assignment, len(owner))  # (d, C), sparse by column where X is sparse
+    centroids = centroids if sparse.issparse(centroids) else csr_matrix(centroids)
     for group, rows in enumerate(members):
         candidates = np.flatnonzero(np.isin(of_group, near[group]))
         some = np.ascontiguousarray(centroids[:, candidates].toarray())

@@ -21,6 +21,8 @@ from neartag.x1.settings import X1Settings
 # Within a limit of memory, arrays of so much of the room that is left are made in files, and no fewer bytes than these:
 # a task has a few such blocks at once.
 BLOCKS_IN_ROOM, MIN_BLOCK_BYTES = 10, 2**22
+# For each feature and cluster while points are divided: the centroid sparse, dense, and a copy. Measured.
+CENTROID_BYTES = 20
 
 
 def check_room_to_rerank(
@@ -46,6 +48,17 @@ def check_room_to_rerank(
         if not in_files and rerank.bytes_needed_in_blocks(rows, Y, options) <= room:
             ways.append("give a work folder, in whose files there is room (--work-dir)")
         raise no_room(work, needed, room, machine.memory or 0, *ways)
+
+
+def check_room_to_divide(rows: Rows, settings: X1Settings, machine: Machine) -> None:
+    """Raise ParameterError, before any work, where there is too little memory for the centroids of all clusters."""
+    room, clusters = machine.room(), int(settings.clusters.count)
+    needed = CENTROID_BYTES * rows.shape[1] * clusters if clusters > 1 else 0
+    if room is not None and needed > room:
+        work = f"dividing the points into {clusters} clusters by {rows.shape[1]} features"
+        raise no_room(
+            work, needed, room, machine.memory or 0, "set fewer clusters (--n-clusters), or drop rare features"
+        )
 
 
 def block_size(machine: Machine, executor: Executor) -> int:

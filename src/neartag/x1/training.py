@@ -33,7 +33,14 @@ from neartag.work.graph import Graph
 from neartag.work.parts import get_json
 from neartag.work.task import Task
 from neartag.x1.ensemble import learner_seeds
-from neartag.x1.limits import block_size, check_room_to_rerank, count_entries, has_files, split_to_fit
+from neartag.x1.limits import (
+    block_size,
+    check_room_to_divide,
+    check_room_to_rerank,
+    count_entries,
+    has_files,
+    split_to_fit,
+)
 from neartag.x1.model import X1Model
 from neartag.x1.parts import INDEX, RUN, VECTORS, partition_name, read_chosen, read_learners, read_reranker, run_part
 from neartag.x1.plan import FINAL, Room, TrainingPlan, cluster_sizes, learner_name
@@ -72,6 +79,7 @@ def fit_model(
     settings = resolve(asked, facts)
     options = _rerank_options(settings.rerank, settings.random_state)
     check_room_to_rerank(rows, Y, settings, options, machine, in_files=has_files(executor))
+    check_room_to_divide(rows, settings, machine)
     if executor is None:
         with default_executor(machine) as chosen:
             return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
