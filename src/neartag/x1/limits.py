@@ -53,12 +53,11 @@ def check_room_to_rerank(
 def check_room_to_divide(rows: Rows, settings: X1Settings, machine: Machine) -> None:
     """Raise ParameterError, before any work, where there is too little memory for the centroids of all clusters."""
     room, clusters = machine.room(), int(settings.clusters.count)
-    needed = CENTROID_BYTES * rows.shape[1] * clusters if clusters > 1 else 0
-    if room is not None and needed > room:
+    needed = CENTROID_BYTES * rows.shape[1] * clusters
+    if clusters > 1 and room is not None and needed > room:
         work = f"dividing the points into {clusters} clusters by {rows.shape[1]} features"
-        raise no_room(
-            work, needed, room, machine.memory or 0, "set fewer clusters (--n-clusters), or drop rare features"
-        )
+        ways = "set fewer clusters (--n-clusters)", "drop rare features"
+        raise no_room(work, needed, room, machine.memory or 0, *ways)
 
 
 def block_size(machine: Machine, executor: Executor) -> int:
