@@ -94,7 +94,9 @@ def run(command: str, folder: Path, in_folder: bool) -> tuple[float, int]:
 def tell(times: dict[str, float]) -> str:
     """Return the table of what was measured, in the order of the path."""
     lines = ["| command | gives | seconds |", "|---|---|---:|"]
-    lines += [f"| `{STEPS[name].command}` | {STEPS[name].gives} | {times[name]:.0f} |" for name in STEPS if name in times]
+    lines += [
+        f"| `{STEPS[name].command}` | {STEPS[name].gives} | {times[name]:.0f} |" for name in STEPS if name in times
+    ]
     total = sum(seconds for name, seconds in times.items() if name not in LEFT_OUT)
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
     return "\n".join([*lines, "", f"Together {total / 60:.1f} minutes without the tests ({machine})."])
