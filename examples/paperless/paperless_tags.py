@@ -66,7 +66,7 @@ def tag(
     suggester: Suggester,
     documents: Iterable[Document],
     write: bool,
-    tell: Callable[[str], None] = print,
+    tell: Callable[[str], None] = lambda line: print(line, flush=True),
 ) -> tuple[int, int]:
     """Tell what documents get, give it to them where that is asked for, and return how many there were and changed."""
     tags = {each.name: each.id for each in paperless.tags() if not each.is_inbox}
