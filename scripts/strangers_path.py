@@ -58,6 +58,7 @@ def main() -> int:
     options.add_argument("--steps", help=f"some of clone, {', '.join(STEPS)}, with commas; all but test unless told")
     options.add_argument("--repository", default=str(ROOT), help="what to clone")
     options.add_argument("--image", default="", metavar="packages", help="make the image's base from Debian's packages")
+    options.add_argument("--engine", default="", help="what runs the image, such as 'podman --runtime runc'")
     options.add_argument("--tell", action="store_true", help="only print the table")
     given = options.parse_args()
     kept = given.folder / KEPT
@@ -67,6 +68,8 @@ def main() -> int:
         command = f"git clone {given.repository} neartag" if name == "clone" else STEPS[name].command
         if name == "image" and given.image:
             command += f" IMAGE_FROM={given.image}"
+        if name == "serve" and given.engine:
+            command += f" --engine '{given.engine}'"
         seconds, status = run(command, given.folder, name == "clone")
         if status:
             print(f"{command}: ended with {status} after {seconds:.0f} s", file=sys.stderr)

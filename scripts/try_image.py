@@ -20,6 +20,8 @@ import urllib.request
 from pathlib import Path
 
 MAX_BYTES = 700_000_000
+# podman's own are above what some machines allow it to set; a server needs about a thousand files at once.
+LIMITS = ("--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096")
 PATIENCE = 120  # seconds
 # Run inside: who it is, whether it can write to the root, and which files of kernels are not those of the image.
 PROBE = """
@@ -57,7 +59,7 @@ def main() -> int:
     begun = time.monotonic()
     container = call(
         *("run", "--detach", "--read-only", "--tmpfs=/tmp", "--cap-drop=ALL", "--security-opt=no-new-privileges"),
-        *("--no-healthcheck", "--network=host", f"--volume={Path(given.model).resolve()}:/model:ro"),
+        *("--no-healthcheck", *LIMITS, "--network=host", f"--volume={Path(given.model).resolve()}:/model:ro"),
         *(given.image, "serve", "/model", f"--port={given.port}"),
     )
     try:
