@@ -47,6 +47,7 @@ PARTS = {  # of commands that a test runs with other words
     "under:": "needs a hierarchy: tests/vocabulary",
     "--overwrite": "of what another line wrote",
     "--method": "tests/comparators",
+    "--preset": "of what tune wrote: tests/methods",
 }
 PYTHON_ELSEWHERE = {
     "docs/sharing.md": "tests/tagging/test_export",
@@ -79,7 +80,7 @@ def folder(tmp_path, monkeypatch):
     for file, n in (("docs", 300), ("test", 40)):
         lines = [json.dumps(each) for each in documents(n)]
         (tmp_path / f"{file}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    rows = [f'{number},{each["text"]},{";".join(each["labels"])}' for number, each in enumerate(documents(30))]
+    rows = [f"{number},{each['text']},{';'.join(each['labels'])}" for number, each in enumerate(documents(30))]
     for file in ("docs.csv", "labelled.csv"):
         (tmp_path / file).write_text("\n".join(["id,text,labels", *rows]) + "\n", encoding="utf-8")
     texts = [",".join(row.split(",")[:2]) for row in rows]
