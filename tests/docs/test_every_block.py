@@ -1,7 +1,7 @@
-"""Every command and every piece of Python that the documentation shows is run by a test, or stands here with the reason.
+"""Every command and every piece of Python that the documentation shows is run by a test, or stands here with a reason.
 
-Pages that other tests run are named in RUN_ELSEWHERE. The commands of the rest are run here, page by page and in order, in a
-folder with the files that they name.
+Pages that other tests run are named in RUN_ELSEWHERE. The commands of the rest are run here, page by page and in order,
+in a folder with the files that they name.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import shlex
 
 import pytest
 from docs_helpers import DOCS, README, ROOT, blocks
+from test_readme import documents
 
 from cli_helpers import succeed
-from test_readme import documents
 
 PAGES = [path for path in DOCS if path.suffix == ".md"]
 RUN_ELSEWHERE = {
@@ -26,8 +26,8 @@ RUN_ELSEWHERE = {
     "docs/adding-a-format.md": "test_adding_a_format",
     **{f"docs/guides/{path.name}": "test_site" for path in (ROOT / "docs" / "guides").glob("*.md")},
 }
-# What a test cannot run: servers that run until they are stopped, hours of work, networks, other computers, and programs
-# of others. Their options are checked by test_commands, and most of them are run by the tests that are named.
+# What a test cannot run: servers that run until they are stopped, hours of work, networks, other computers. Their
+# options are checked by test_commands, and the tests that are named run them in another way.
 NOT_RUN = {
     "serve": "runs until it is stopped: tests/serve and tests/browser run it",
     "reproduce": "hours: tests/experiments run it on small data",
@@ -47,6 +47,7 @@ PARTS = {  # of commands that a test runs with other words
     "under:": "needs a hierarchy: tests/vocabulary",
     "--overwrite": "of what another line wrote",
     "--method": "tests/comparators",
+    "--vectors": "needs a sentence encoder: tests/tagging/test_export",
     "--preset": "of what tune wrote: tests/methods",
 }
 PYTHON_ELSEWHERE = {
@@ -63,8 +64,8 @@ def name(path):
 
 
 def shown_commands(path):
-    """Return the words of each command of a page's blocks, without the comments."""
-    for block in blocks(path, "") + blocks(path, "console"):
+    """Return the words of each command of a page, without comments; blocks with answers are run by other tests."""
+    for block in blocks(path, ""):
         for line in re.findall(r"^(?:\$ )?neartag ([a-z].*)$", block, re.MULTILINE):
             yield shlex.split(line, comments=True)
 
@@ -84,12 +85,13 @@ def folder(tmp_path, monkeypatch):
     for file in ("docs.csv", "labelled.csv"):
         (tmp_path / file).write_text("\n".join(["id,text,labels", *rows]) + "\n", encoding="utf-8")
     texts = [",".join(row.split(",")[:2]) for row in rows]
-    (tmp_path / "backlog.csv").write_text("\n".join(["id,text", *texts]) + "\n", encoding="utf-8")
+    for file in ("backlog.csv", "new.csv"):
+        (tmp_path / file).write_text("\n".join(["id,text", *texts]) + "\n", encoding="utf-8")
     more = [{"text": "sourdough crumb", "labels": ["oven-spring"], "id": each} for each in ("q1", "q7")]
     (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, more)) + "\n", encoding="utf-8")
     terms = [f"http://example.org/{each}\t{each}" for each in ("bread", "storage", "knives", "sauce", "food storage")]
     (tmp_path / "terms.tsv").write_text("\n".join(terms) + "\n", encoding="utf-8")
-    succeed("train", "docs.jsonl", "model", "--no-refine", "--features", "words", "-q")
+    succeed("train", "docs.jsonl", "model", "--features", "words", "-q")
     return tmp_path
 
 
@@ -98,9 +100,10 @@ def test_its_commands_run(path, folder):
     for words in shown_commands(path):
         if is_left_out(words):
             continue
-        more = []
+        stands_for = {"DATA": "docs.jsonl", "a text": "a stale loaf", "food*": "s*", "food storage": "storage"}
+        words, more = [stands_for.get(word, word) for word in words], []
         if words[0] == "train":  # again, into the folder that is there; and quicker
-            more = ["--overwrite", "--no-refine", "--features", "words"]
+            more = ["--overwrite", "--features", "words"]
         elif words[:2] == ["card", "model/"] and "-o" not in words and "--overwrite" not in words:
             more = ["--overwrite"]
         elif words[0] == "labels" and len(words) > 2 and words[2] in ("--rename", "--merge"):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import ModelError, ParameterError, WorkError
+from neartag.core.replace_file import replace_file
 from neartag.linalg import tensors
 from neartag.work.parts import Arrays
 from neartag.work.times import TaskTime, append_time
@@ -57,7 +58,7 @@ class WorkFolder:
 
     def _compare(self, plan: dict[str, Any]) -> None:
         try:
-            there = json.loads((self.place / PLAN).read_text())
+            there = json.loads((self.place / PLAN).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ModelError(f"{self.place / PLAN} cannot be read ({error}): remove {self.place}") from error
         wanted = json.loads(json.dumps(plan))
@@ -100,7 +101,7 @@ class WorkFolder:
                     file.write(piece)
                 if with_digest:
                     file.write(digest.digest())
-            os.replace(beside, path)
+            replace_file(beside, path)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
