@@ -117,9 +117,8 @@ def test_its_commands_run(path, folder):
 
 
 def test_the_python_of_the_tagging_page_runs(folder):
-    pd = pytest.importorskip("pandas")
     (block,) = blocks(ROOT / "docs" / "tagging.md", "python")
-    found = documents(60)
+    found = documents(300)  # fewer would not be calibrated
     texts, labels = [each["text"] for each in found], [each["labels"] for each in found]
     both = {"text": texts, "labels": labels, "title": texts, "body": texts, "tags": labels}
     around = {
@@ -127,9 +126,14 @@ def test_the_python_of_the_tagging_page_runs(folder):
         "label_lists": labels,
         "ids": [each["id"] for each in found],
         "backlog": texts[:9],
-        "frame": pd.DataFrame(both),
     }
     kept = block.replace("live.add([...])", "live.refresh()")
+    try:
+        import pandas
+
+        around["frame"] = pandas.DataFrame(both)
+    except ModuleNotFoundError:  # an extra: tests/data read frames where there are any
+        kept = "\n".join(line for line in kept.splitlines() if "(frame" not in line)
     exec(compile(kept.replace('tagger.save("model")', 'tagger.save("other")'), "tagging.md", "exec"), around)
 
 
