@@ -6,7 +6,8 @@ DATA is yso-finna-en-100k unless another set is named. All run the same plan of 
 the cluster running: two processes of joblib, Dask with two workers of one thread, Dask with one. A round has all three;
 the figures are medians of the wall time of `fit`. The scheduler is a process of its own; its resident memory is taken
 before and after. Last, a training by two workers is killed at 90% of its time, and the time is taken that the same
-call needs then. Nothing else may run on the machine. --write keeps the figures in results/dask_overhead.json.
+call needs then. Nothing else may run on the machine. --write keeps the figures in results/dask_overhead.json, and
+writes the table of docs/scaling.md; `--table` only writes that, from the figures that are kept.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pages
 import peer_data
 import psutil
 from distributed import Client
@@ -37,7 +39,6 @@ from neartag.work.executors.joblib_processes import JoblibProcesses
 from neartag.work.folder import WorkFolder
 from neartag.x1.classifier import X1Classifier
 
-RESULTS = Path(__file__).parent / "results" / "dask_overhead.json"
 KILLED_AT = 0.9
 
 
@@ -124,6 +125,7 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
         "data": data.name,
         "points": data.n_points,
         "seconds": {name: round(value, 2) for name, value in middle.items()},
+        "rounds": {name: [round(value, 2) for value in each] for name, each in times.items()},
         "Dask beside processes": round(middle["Dask, 2 workers"] / middle["2 processes"], 3),
         "two workers beside one": round(middle["Dask, 1 worker"] / middle["Dask, 2 workers"], 3),
         "scheduler grew by MB": round((after - before) / 2**20, 1),
@@ -132,12 +134,29 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def table(report: dict[str, Any]) -> str:
+    """The figures, beside what they must be at most or at least."""
+    lines = ["| measured | figure | must be |", "|---|---|---|"]
+    for name, seconds in report["seconds"].items():
+        runs = ", ".join(f"{each:.1f}" for each in report["rounds"][name])
+        lines.append(f"| {name}, seconds (rounds: {runs}) | {seconds:.1f} | |")
+    for name, unit, bound in (
+        ("Dask beside processes", " ×", "at most 1.25 ×"),
+        ("two workers beside one", " × faster", "at least 1.5 ×"),
+        ("scheduler grew by MB", " MB", "less than 50 MB"),
+        ("going on after a kill at 90%", " of the whole", "at most 0.15"),
+    ):
+        lines.append(f"| {name.replace(' by MB', '')} | {report[name]:.2f}{unit} | {bound} |")
+    return "\n".join([*lines, "", f"{report['data']}, {report['points']:,} points. {report['machine']}."])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="?", default="yso-finna-en-100k")
     parser.add_argument("--points", type=int)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("--kill-me", help=argparse.SUPPRESS)
     parser.add_argument("--address", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -147,10 +166,12 @@ def main() -> None:
             print("begin", flush=True)
             fit(data, Dask(client, WorkFolder(given.kill_me)))
         return
-    report = measure(given)
+    report = pages.kept("dask_overhead") if given.table else measure(given)
     print(json.dumps(report, indent=1))
     if given.write:
-        RESULTS.write_text(json.dumps(report, indent=1) + "\n")
+        pages.keep("dask_overhead", report)
+    if given.write or given.table:
+        pages.insert("dask overhead", table(report), pages.DOCS / "scaling.md")
 
 
 if __name__ == "__main__":

@@ -110,8 +110,7 @@ def table(results: dict) -> str:
             if gains is not None:
                 better = "; ".join("{:+.1f} to {:+.1f}".format(*gains[metric]) for metric in ("P@1", "P@5"))
             cost = f"{row['train_cpu_s']:.0f} | {row['predict_cpu_ms']:.2f}"
-            title = f"{name}, {found['encoder']}"
-            lines.append(f"| {title} | {method} | {precision} | {rare} | {better} | {cost} |")
+            lines.append(f"| {name} | {method} | {precision} | {rare} | {better} | {cost} |")
     return "\n".join([*lines, "", f"Measured on: {results['machine']}."])
 
 
@@ -137,9 +136,10 @@ def main() -> None:
             with np.load(file) as kept:
                 answers[method], costs[method] = kept["labels"], json.loads(str(kept["cost"]))
             print(method, costs[method], flush=True)
-    found = {"encoder": name_of(given.encoder), "methods": describe(answers, costs, words[1], words[3])}
-    results = {**pages.kept("hybrid"), title: found, "machine": machine()}
-    print(table({title: found, "machine": machine()}))
+    found = {"methods": describe(answers, costs, words[1], words[3])}
+    name = f"{title}, {name_of(given.encoder)}"
+    results = {**pages.kept("hybrid"), name: found, "machine": machine()}
+    print(table({name: found, "machine": machine()}))
     if given.write:
         pages.keep("hybrid", results)
         pages.insert("hybrid", table(results), pages.DOCS / "encoders.md")

@@ -1,9 +1,11 @@
 """Memory that vectors of 384 numbers take beside words, in training and in answering, for each document.
 
-    python benchmarks/hybrid_memory.py [--points 20000 60000]
+    python benchmarks/hybrid_memory.py [--points 60000 180000] [--float32]
 
 Documents are made up: 10 of 20,000 words, 3 of 2,000 labels, a vector near those of its labels. Each size is trained
 and loaded in processes of its own, words alone and both. What a document takes is the slope between the two sizes.
+Vectors are given as `neartag train` has them, coded as they come from the encoder. With --float32 they are given as an
+array, as a caller in Python may have it: its 1,536 bytes a document are part of what is measured.
 """
 
 from __future__ import annotations
@@ -19,15 +21,18 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import HybridRows
+from neartag.linalg.rows import normalise
 from neartag.storage import store
 from neartag.x1.classifier import X1Classifier
 
 DIM, WORDS, LABELS = 384, 20_000, 2_000
 WORDS_EACH, LABELS_EACH = 10, 3
+VECTORS_AT_ONCE = 4096
 
 
-def make_rows(points: int, both: bool) -> tuple:
+def make_rows(points: int, both: bool, coded: bool = True) -> tuple:
     """Made-up documents and their labels."""
     chance = np.random.default_rng(0)
     labels = np.sort((LABELS * chance.random((points, LABELS_EACH)) ** 2).astype(np.int32), axis=1)
@@ -46,35 +51,43 @@ def make_rows(points: int, both: bool) -> tuple:
     if not both:
         return X, Y
     centres = chance.standard_normal((LABELS, DIM)).astype(np.float32)
-    vectors = chance.standard_normal((points, DIM), np.float32)
-    for column in range(LABELS_EACH):
-        vectors += centres[labels[:, column]]
-    return HybridRows(X, vectors), Y
+    array = np.empty((0, DIM) if coded else (points, DIM), np.float32)
+    codes = CodedRows.empty(points if coded else 0, DIM)
+    for first in range(0, points, VECTORS_AT_ONCE):
+        block = slice(first, min(first + VECTORS_AT_ONCE, points))
+        vectors = chance.standard_normal((block.stop - first, DIM), np.float32)
+        vectors += centres[labels[block]].sum(axis=1)
+        if coded:
+            codes.write(block, normalise(vectors))
+        else:
+            array[block] = vectors
+    return HybridRows(X, codes if coded else array), Y
 
 
-def measure(step: str, points: int, both: bool, folder: str) -> dict:
+def measure(step: str, points: int, both: bool, folder: str, coded: bool) -> dict:
     """In a process of its own: train and save, or load and answer; peak memory and CPU seconds."""
     from resource import RUSAGE_SELF, getrusage
 
     if step == "train":
-        X, Y = make_rows(points, both)
+        X, Y = make_rows(points, both, coded)
         store.save(X1Classifier(n_jobs=1).fit(X, Y).model_, folder)
     else:
-        rows = make_rows(2000, both)[0]
+        rows = make_rows(2000, both, coded=False)[0]
         model = store.load(folder).model
         model.predict_topk(rows, 5, n_jobs=1)
     used = getrusage(RUSAGE_SELF)
     return {"peak": used.ru_maxrss * 1024, "cpu": round(time.process_time(), 1)}
 
 
-def ask(step: str, points: int, both: bool, folder: str) -> dict:
-    command = [sys.executable, __file__, "--child", json.dumps([step, points, both, folder])]
+def ask(*given: object) -> dict:
+    command = [sys.executable, __file__, "--child", json.dumps(given)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--points", nargs=2, type=int, default=[20_000, 60_000])
+    parser.add_argument("--points", nargs=2, type=int, default=[60_000, 180_000])
+    parser.add_argument("--float32", action="store_true")
     parser.add_argument("--child")
     given = parser.parse_args()
     if given.child:
@@ -87,7 +100,7 @@ def main() -> None:
             for both in (False, True):
                 folder = f"{place}/{points}-{both}"
                 for step in ("train", "answer"):
-                    taken[step, points, both] = ask(step, points, both, folder)
+                    taken[step, points, both] = ask(step, points, both, folder, not given.float32)
                 size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
                 taken["folder", points, both] = {"peak": size}
                 print(points, "both" if both else "words", taken["train", points, both], f"{size:,}", flush=True)

@@ -1,12 +1,15 @@
 """How long training takes on a cluster: rates from small real runs, a simulation of the real plan, and both compared.
 
     python benchmarks/simulate.py measure RUN.json --shape wikilshtc --fraction 100     a real run, task by task
+    python benchmarks/simulate.py measure RUN2.json --fraction 30 --engine dask --workers 2    the same by two workers
     python benchmarks/simulate.py fit RUN.json RUN2.json                                rates, in results/scaling.json
     python benchmarks/simulate.py check RUN3.json RUN4.json --write                     real runs against the simulation
     python benchmarks/simulate.py predict --shape wikilshtc --workers 64                what a cluster would take
     python benchmarks/simulate.py table --write                                         the tables of docs/scaling.md
 
-Rates learned with one task at a time on an idle machine hold where each worker has a core and memory of its own.
+Rates are learned from runs with one task at a time on an idle machine; they hold where each worker has a core and
+memory of its own. Small runs by several workers of one computer tell how much these slow each other down, and what an
+engine costs for each task. Runs that are checked teach nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ WORKERS = {"wikilshtc": (1, 8, 64), "amazon-3m": (1, 8, 64), "100m": (64, 256, 1
 # Of the clusters in the tables: a worker fails once in so many hours, and storage moves so many bytes a second.
 HOURS_BETWEEN_FAILURES, STORAGE, RESTART = 24.0, 1e9, 120.0
 SEEDS = 4  # of failures: the worst of so many is shown
-AROUND = "around"  # what is done before the first task and after the last
+AROUND = "around "  # and the engine: what is done before the first task and after the last
 
 
 def measured_tasks(run: dict, clock: str) -> list[Measured]:
@@ -52,12 +55,39 @@ def measured_tasks(run: dict, clock: str) -> list[Measured]:
     for each in run["tasks"]:
         task = Task(each["name"], each["stage"], each["function"], (), each["arguments"], each["size"])
         found.append(Measured(kind(task), job.amounts(task), each[clock], each["peak"], each["written"]))
-    amounts = {"task": 1.0, "entries": shape.entries}
-    return [*found, Measured(AROUND, amounts, max(0.0, run["around"][clock]))]
+    return found
+
+
+def measured_around(run: dict, clock: str) -> Measured:
+    """What a real run did before its first task and after its last."""
+    amounts = {"task": 1.0, "entries": Shape(**run["shape"]).entries}
+    return Measured(AROUND + run["engine"], amounts, max(0.0, run["around"][clock]))
+
+
+def is_alone(run: dict) -> bool:
+    """Whether a run had one task at a time, in this process."""
+    return run["engine"] == "threads" and run["workers"] == 1
+
+
+def contention(rates: Rates, runs: list[dict], clock: str) -> float:
+    """How much longer a task takes while another runs beside it, as a share of its time alone.
+
+    A task that takes t, a part w of it beside others, has done t − w + w / (1 + contention) of its work alone: that is
+    what the rates expect of it. The sum over all tasks of runs by two workers tells the contention.
+    """
+    expected = apart = beside = 0.0
+    for run in runs:
+        spans = [(each["begun"], each["begun"] + each["seconds"], each["process"]) for each in run["tasks"]]
+        for task, (begin, end, process) in zip(measured_tasks(run, clock), spans, strict=True):
+            shared = sum(max(0.0, min(end, other[1]) - max(begin, other[0])) for other in spans if other[2] != process)
+            expected += rates.cost(task.kind, task.amounts)
+            apart, beside = apart + task.seconds - shared, beside + shared
+    done = max(expected - apart, 1e-9)
+    return max(0.0, beside / done - 1) if beside else 0.0
 
 
 def predict(
-    rates: Rates, shape: Shape, cluster: Cluster, parameters: dict | None = None, seed: int = 0
+    rates: Rates, shape: Shape, cluster: Cluster, parameters: dict | None = None, seed: int = 0, engine: str = "dask"
 ) -> tuple[Outcome, dict]:
     """How the training of a shape would run, what is done around its tasks included; and what its tasks are like."""
     job, memory, guesses = Job(shape, parameters), defaultdict(float), defaultdict(float)
@@ -72,17 +102,19 @@ def predict(
         return Need(rates.cost(name, amounts), reads=job.reads(task) or written, writes=written)
 
     outcome = simulate(job.start(), need, cluster, job.then, seed)
-    around = rates.cost(AROUND, {"task": 1.0, "entries": shape.entries})
+    name = AROUND + engine if AROUND + engine in rates.rates else AROUND + "threads"
+    around = rates.cost(name, {"task": 1.0, "entries": shape.entries})
     return outcome, {"around": around, "memory": memory, "guesses": guesses, "folder": sum(parts.values())}
 
 
-def check(rates: Rates, runs: list[dict], clock: str) -> list[dict]:
-    """Real runs against what the simulation says of their shapes; its overheads are those of the runs themselves."""
-    rows = []
+def check(kept: dict, runs: list[dict], clock: str) -> list[dict]:
+    """Real runs against what the simulation says of their shapes, all workers on one computer."""
+    rates, rows = Rates.from_json(kept["rates"]), []
     for run in runs:
-        overhead = run["task overhead"] if clock == "seconds" else 0.0
-        cluster = Cluster(run["workers"], large_first=run["engine"] != "dask", send=overhead)
-        outcome, about = predict(rates, Shape(**run["shape"]), cluster, run["parameters"])
+        overhead = overhead_of(kept, run["engine"]) if clock == "seconds" else 0.0
+        workers = run["workers"]
+        cluster = Cluster(workers, send=overhead, contention=kept["contention"], per_computer=workers)
+        outcome, about = predict(rates, Shape(**run["shape"]), cluster, run["parameters"], engine=run["engine"])
         seconds = outcome.seconds + about["around"]
         rows.append(
             {
@@ -116,6 +148,12 @@ def check_table(rows: list[dict]) -> str:
     return "\n".join([*lines, "", f"{CLOCKS[rows[0]['clock']]}."])
 
 
+def overhead_of(kept: dict, engine: str) -> float:
+    """Seconds that a task costs an engine which does nothing; of an engine that was not measured, those of threads."""
+    known = kept["task overhead"]
+    return known.get(engine, known["threads"])
+
+
 def cluster_of(workers: int, overhead: float, *, failing: bool) -> Cluster:
     """The cluster of the tables."""
     failures = 1 / HOURS_BETWEEN_FAILURES if failing else 0.0
@@ -135,7 +173,7 @@ def time_of(seconds: float) -> str:
 
 def forecast_table(kept: dict) -> str:
     """Each shape on clusters of several sizes, and where the rates come from."""
-    rates, overhead = Rates.from_json(kept["rates"]), kept["task overhead"]
+    rates, overhead = Rates.from_json(kept["rates"]), overhead_of(kept, "dask")
     headings = "data | tasks | work folder | workers | training | busy | with failures | largest task | beyond measured"
     lines = [f"| {headings} |", "|---" * 9 + "|"]
     for name, several in WORKERS.items():
@@ -161,12 +199,18 @@ def forecast_table(kept: dict) -> str:
                 guess,
             ]
             lines.append(f"| {' | '.join(cells)} |")
-    sizes = ", ".join(f"{run['points']:,}" for run in kept["runs"])
-    tasks = sum(run["tasks"] for run in kept["runs"])
-    source = (
-        f"Rates from {tasks} tasks of {len(kept['runs'])} trainings ({sizes} points): {CLOCKS[kept['clock']].lower()}."
-    )
-    return "\n".join([*lines, "", source, f"A task that does nothing takes {1000 * overhead:.1f} ms."])
+    alone, beside = ([run for run in kept["runs"] if is_alone(run) == each] for each in (True, False))
+    sizes = ", ".join(f"{run['points']:,}" for run in alone)
+    tasks = sum(run["tasks"] for run in alone)
+    source = [f"Rates from {tasks} tasks of {len(alone)} trainings ({sizes} points): {CLOCKS[kept['clock']].lower()}."]
+    source += [f"A task that does nothing takes {1000 * overhead:.1f} ms."]
+    if beside:
+        sizes = ", ".join(f"{run['points']:,}" for run in beside)
+        source += [
+            f"Two workers of one computer ({sizes} points): each task takes {100 * kept['contention']:.0f}% longer "
+            "while the other is at one. The workers of this table have a computer each."
+        ]
+    return "\n".join([*lines, "", *source])
 
 
 def stages_table(outcome: Outcome) -> str:
@@ -214,17 +258,27 @@ def main(given: list[str] | None = None) -> None:
     kept = pages.kept("scaling")
     if arguments.command == "fit":
         runs = read_runs(arguments.files)
-        rates = Rates.fit([task for run in runs for task in measured_tasks(run, arguments.clock)])
-        on_dask = [run for run in runs if run["engine"] == "dask"] or runs
-        overhead = median(run["task overhead"] for run in on_dask)
-        runs_of = [{"points": run["shape"]["points"], "tasks": len(run["tasks"])} for run in runs]
-        kept |= {"clock": arguments.clock, "runs": runs_of, "task overhead": overhead, "rates": rates.to_json()}
+        clock, alone = arguments.clock, [run for run in runs if is_alone(run)]
+        learned = [task for run in alone for task in measured_tasks(run, clock)]
+        rates = Rates.fit([*learned, *(measured_around(run, clock) for run in runs)])
+        engines = {run["engine"] for run in runs}
+        overhead = {
+            engine: median(run["task overhead"] for run in runs if run["engine"] == engine) for engine in engines
+        }
+        at_once = contention(rates, [run for run in runs if not is_alone(run)], clock)
+        runs_of = [
+            {key: run[key] for key in ("engine", "workers")}
+            | {"points": run["shape"]["points"], "tasks": len(run["tasks"])}
+            for run in runs
+        ]
+        kept |= {"clock": clock, "runs": runs_of, "task overhead": overhead, "rates": rates.to_json()}
+        kept["contention"] = at_once
         pages.keep("scaling", kept)
         print(f"rates of {len(rates.rates)} kinds of tasks from {sum(len(run['tasks']) for run in runs)} tasks")
         return
     if "rates" not in kept:
         parser.error("there are no rates yet: measure some runs, and fit them")
-    rates, overhead = Rates.from_json(kept["rates"]), kept["task overhead"]
+    rates, overhead = Rates.from_json(kept["rates"]), overhead_of(kept, "dask")
     if arguments.command == "predict":
         shape = SHAPES[arguments.shape].divide(arguments.fraction)
         cluster = cluster_of(arguments.workers, overhead, failing=arguments.failing)
@@ -232,7 +286,7 @@ def main(given: list[str] | None = None) -> None:
         print(stages_table(outcome))
         print(f"\n{outcome.tasks:,} tasks, {time_of(outcome.seconds + about['around'])}; {outcome.failures} failures")
     elif arguments.command == "check":
-        rows = check(rates, read_runs(arguments.files), arguments.clock)
+        rows = check(kept, read_runs(arguments.files), arguments.clock)
         print(check_table(rows))
         if arguments.write:
             pages.keep("scaling", {**kept, "checked": rows})

@@ -12,7 +12,14 @@ image=${IMAGE:-neartag}
 cpu=${CPU:-generic}
 
 if [ "${1:-}" != packages ]; then
-  builder=$(command -v docker || command -v podman) || { echo "neither docker nor podman is installed" >&2; exit 1; }
+  if docker info >/dev/null 2>&1; then
+    builder=docker
+  elif command -v podman >/dev/null; then
+    builder=podman
+  else
+    echo "neither docker, with its daemon running, nor podman is installed" >&2
+    exit 1
+  fi
   exec "$builder" build --build-arg "CPU=$cpu" --tag "$image" .
 fi
 

@@ -4,7 +4,7 @@
     python scripts/check_package.py --run-tests    # also the tests, from the unpacked source archive, with this Python
 
 The wheel is below 2 MB and has every file of the package. The source archive has every file that git knows, but for
-those that only run the project. `twine check` finds no fault with either.
+those that only run the project, and no other. `twine check` finds no fault with either.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ def main() -> None:
     (wheel,), (archive,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     run(sys.executable, "-m", "twine", "check", "--strict", wheel, archive)
     known = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")
+    foreign = foreign_to_archive(archive, known)
+    if foreign:
+        sys.exit(f"not of the repository, but in the source archive: {', '.join(foreign[:10])}; move them away")
     missing = missing_from_wheel(wheel, known) + missing_from_archive(archive, known)
     if missing:
         sys.exit("missing: " + ", ".join(missing))
@@ -61,6 +64,13 @@ def missing_from_archive(archive: Path, known: list[str]) -> list[str]:
         held = {name.partition("/")[2] for name in opened.getnames()}
     wanted = [file for file in known if file and not file.startswith(LEFT_OUT)]
     return [f"{file} of the source archive" for file in wanted if file not in held]
+
+
+def foreign_to_archive(archive: Path, known: list[str]) -> list[str]:
+    """Return the files of the source archive that git does not know, such as a model that was trained in the clone."""
+    with tarfile.open(archive) as opened:
+        held = [member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()]
+    return sorted(set(held) - set(known) - {"PKG-INFO"})
 
 
 def run_tests(archive: Path, tests: list[str] | tuple[str, ...]) -> None:

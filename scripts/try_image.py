@@ -17,8 +17,11 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 MAX_BYTES = 700_000_000
+# podman's own are above what some machines allow it to set; a server needs about a thousand files at once.
+LIMITS = ("--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096")
 PATIENCE = 120  # seconds
 # Run inside: who it is, whether it can write to the root, and which files of kernels are not those of the image.
 PROBE = """
@@ -40,10 +43,10 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("model", help="a model folder that every user may read")
     options.add_argument("--image", default="neartag")
-    options.add_argument("--engine", default="docker" if shutil.which("docker") else "podman")
+    options.add_argument("--engine", help="docker or podman; unless told, the first that has the image")
     options.add_argument("--port", type=int, default=8000)
     given = options.parse_args()
-    engine = shlex.split(given.engine)
+    engine = shlex.split(given.engine) if given.engine else find_engine(given.image)
 
     def call(*arguments: str) -> str:
         done = subprocess.run([*engine, *arguments], capture_output=True, text=True, check=False)
@@ -56,7 +59,7 @@ def main() -> int:
     begun = time.monotonic()
     container = call(
         *("run", "--detach", "--read-only", "--tmpfs=/tmp", "--cap-drop=ALL", "--security-opt=no-new-privileges"),
-        *("--no-healthcheck", "--network=host", f"--volume={given.model}:/model:ro"),
+        *("--no-healthcheck", *LIMITS, "--network=host", f"--volume={Path(given.model).resolve()}:/model:ro"),
         *(given.image, "serve", "/model", f"--port={given.port}"),
     )
     try:
@@ -85,6 +88,14 @@ def main() -> int:
     for problem in (each for each, is_so in problems.items() if is_so):
         print(f"problem: {problem}", file=sys.stderr)
     return int(any(problems.values()))
+
+
+def find_engine(image: str) -> list[str]:
+    """Return the first engine that has the image: docker may be installed without its daemon running."""
+    for name in filter(shutil.which, ("docker", "podman")):
+        if subprocess.run([name, "image", "inspect", image], capture_output=True, check=False).returncode == 0:
+            return [name]
+    sys.exit(f"neither docker nor podman has an image {image}: make image builds it")
 
 
 def wait_for(url: str) -> dict:

@@ -19,8 +19,12 @@ JOB = {
     "memory": "8GB",
     "walltime": "24:00:00",
     "worker_extra_args": ["--resources", f"memory={TASK_BYTES}"],
-    # Dask holds other libraries to the worker's threads, but not numba.
-    "job_script_prologue": ["export NUMBA_NUM_THREADS=1"],
+    # Dask holds other libraries to the worker's threads, but not numba. Arrays up to 32 MB stay with the process, at
+    # most 128 MB of them: a fifth less processor time.
+    "job_script_prologue": [
+        "export NUMBA_NUM_THREADS=1",
+        "export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=134217728",
+    ],
 }
 
 

@@ -4,6 +4,7 @@
     python paperless_tags.py learn model/           # from all documents that have tags
     python paperless_tags.py tag model/             # shows what documents without tags would get
     python paperless_tags.py tag model/ --write     # gives it to them
+    python paperless_tags.py listen model/ neartag.sock --write    # waits for post_consume.sh, and tags what it names
 
 It only ever adds tags, and only tags that are in the archive already.
 """
@@ -14,7 +15,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -59,8 +61,14 @@ def find_changes(tags: dict[str, int], suggester: Suggester, documents: Iterable
             yield Change(document, [each for each in suggested if tags.get(each[0], 0) not in (0, *document.tags)])
 
 
-def tag(paperless: Paperless, suggester: Suggester, documents: Iterable[Document], write: bool) -> tuple[int, int]:
-    """Print what documents get, give it to them where that is asked for, and return how many there were and changed."""
+def tag(
+    paperless: Paperless,
+    suggester: Suggester,
+    documents: Iterable[Document],
+    write: bool,
+    tell: Callable[[str], None] = lambda line: print(line, flush=True),
+) -> tuple[int, int]:
+    """Tell what documents get, give it to them where that is asked for, and return how many there were and changed."""
     tags = {each.name: each.id for each in paperless.tags() if not each.is_inbox}
     seen = changed = 0
     for change in find_changes(tags, suggester, documents):
@@ -68,10 +76,17 @@ def tag(paperless: Paperless, suggester: Suggester, documents: Iterable[Document
         if change.added:
             changed += 1
             told = ", ".join(f"+{name} ({100 * score:.0f}%)" for name, score in change.added)
-            print(f"{change.document.id}  {_one_line(change.document.title)}: {_one_line(told)}", flush=True)
+            tell(f"{change.document.id}  {_one_line(change.document.title)}: {_one_line(told)}")
             if write:
                 paperless.add_tags(change.document.id, [tags[name] for name, _ in change.added])
     return seen, changed
+
+
+def tag_one(paperless: Paperless, suggester: Suggester, write: bool, number: int) -> str:
+    """Tag a document, and return what was done."""
+    told: list[str] = []
+    tag(paperless, suggester, [paperless.document(number)], write, told.append)
+    return told[0] if told else f"{number}: no tag"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,6 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         remote = options.model.startswith(("http://", "https://"))
         suggester: Suggester = (ServerSuggester if remote else FolderSuggester)(options.model, options.threshold)
+        if options.command == "listen":
+            from listener import listen
+
+            listen(options.socket, partial(tag_one, paperless, suggester, options.write))
+            return 0
         if options.document:
             documents_to_tag: Iterable[Document] = map(paperless.document, options.document)
         else:
@@ -113,8 +133,12 @@ def _make_parser() -> argparse.ArgumentParser:
     tagging.add_argument("model", help="folder of the model, or the address of a running neartag serve")
     tagging.add_argument("document", nargs="*", type=int, help="ids; without any, all documents without tags")
     tagging.add_argument("--inbox", action="store_true", help="documents of the inbox instead")
-    tagging.add_argument("--write", action="store_true", help="give documents the tags; otherwise they are only shown")
-    tagging.add_argument("--threshold", help="a score, f1, or precision=0.9; by default the model's for precision=0.8")
+    waiting = commands.add_parser("listen", help="wait for post_consume.sh, and tag the documents that it names")
+    waiting.add_argument("model", help="folder of the model, or the address of a running neartag serve")
+    waiting.add_argument("socket", help="file to make, through which the script says which document has come")
+    for each in (tagging, waiting):
+        each.add_argument("--write", action="store_true", help="give documents the tags; otherwise they are only shown")
+        each.add_argument("--threshold", help="a score, f1, or precision=0.9; by default the model's for precision=0.8")
     return parser
 
 

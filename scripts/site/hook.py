@@ -49,6 +49,11 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
     return output.replace(WORKER_OF_THE_THEME, posixpath.relpath("site/worker.js", posixpath.dirname(page.url) or "."))
 
 
+def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
+    """Do the same for the page of what is not found, whose addresses begin at the top of the server."""
+    return output_content.replace(WORKER_OF_THE_THEME, "/site/worker.js")
+
+
 def lead_links(text: str, source: str) -> str:
     """Return the text of a file of the repository with its links as the site needs them; code stays as it is."""
     pieces, place = [], 0

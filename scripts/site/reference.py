@@ -60,12 +60,16 @@ def describe_http() -> str:
     details: list[str] = []
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            summary = operation.get("summary", "")
-            lines.append(f"| {method.upper()} | `{path}` | {_cell(summary)} |")
-            details += [f"## {method.upper()} {path}", "", _paragraphs(operation.get("description", summary)), ""]
+            told = _paragraphs(operation.get("description") or operation.get("summary", ""))
+            name = f"{method.upper()} {path}"
+            lines.append(
+                f"| {method.upper()} | [`{path}`](#{_anchor(name)}) | {_cell(told.partition(chr(10) * 2)[0])} |"
+            )
+            details += [f"## {name}", "", told, ""]
             if operation.get("security"):
                 details += ["Needs a token, if the server was started with one.", ""]
-            details += _parameters(operation) + _body(operation, document) + _answers(operation)
+            details += _parameters(operation) + _body(operation, document) + _answer(operation, document)
+            details += _statuses(operation)
     return "\n".join([*lines, "", *details])
 
 
@@ -99,15 +103,50 @@ def _body(operation: dict[str, Any], document: dict[str, Any]) -> list[str]:
     described = document["components"]["schemas"][name]
     rows = []
     for key, value in described.get("properties", {}).items():
-        default = f" (default `{value['default']}`)" if value.get("default") is not None else ""
-        needed = " — needed" if key in described.get("required", []) else ""
-        rows.append(f"| `{key}` | {_cell(value.get('description', value.get('title', '')))}{default}{needed} |")
-    return ["| field of the body | what it says |", "|---|---|", *rows, ""]
+        default = f" (default `{value['default']}`)" if value.get("default") not in (None, "", []) else ""
+        needed = " Needed." if key in described.get("required", []) else ""
+        rows.append(f"| `{key}` | {_type(value)} | {_cell(value.get('description', ''))}{default}{needed} |")
+    return ["| field of the body | type | what it says |", "|---|---|---|", *rows, ""]
 
 
-def _answers(operation: dict[str, Any]) -> list[str]:
+def _answer(operation: dict[str, Any], document: dict[str, Any]) -> list[str]:
+    """Return the fields of what is answered if all went well, where the document has them."""
+    answered = operation.get("responses", {}).get("200", {}).get("content", {}).get("application/json", {})
+    schema = answered.get("schema", {})
+    names = [each.get("$ref", "").rpartition("/")[2] for each in (schema, *schema.get("anyOf", []))]
+    lines: list[str] = []
+    for name in filter(None, names):
+        fields = document["components"]["schemas"][name].get("properties", {})
+        rows = [
+            f"| `{key}` | {_type(value)} | {_cell(value.get('description', ''))} |" for key, value in fields.items()
+        ]
+        lines += ["or", ""] if lines else []
+        lines += ["| field of the answer | type | what it says |", "|---|---|---|", *rows, ""] if rows else []
+    return lines
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """Return the type of a value in a few words."""
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_type(each) for each in schema["anyOf"] if each.get("type") != "null"))
+    if "$ref" in schema:
+        return "object"
+    kind = schema.get("type", "")
+    return f"list of {_type(schema.get('items', {}))}s" if kind == "array" else kind
+
+
+def _anchor(heading: str) -> str:
+    """Return the anchor that the site gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _statuses(operation: dict[str, Any]) -> list[str]:
     answers = operation.get("responses", {})
-    rows = [f"| {status} | {_cell(answer.get('description', ''))} |" for status, answer in answers.items()]
+    told = {
+        status: answer.get("description", "").replace("Successful Response", "Done")
+        for status, answer in answers.items()
+    }
+    rows = [f"| {status} | {_cell(text)} |" for status, text in told.items()]
     return ["| status | when |", "|---|---|", *rows, ""] if rows else []
 
 

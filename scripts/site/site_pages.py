@@ -32,5 +32,6 @@ def shown_at(path: str) -> str | None:
     if path.startswith("docs/"):
         uri = path.removeprefix("docs/")
         hidden = uri.startswith("reproduction/results") or uri == "reproduction.html"
-        return None if hidden or not ((ROOT / path).exists() or uri in MADE) else uri
+        is_there = (ROOT / path).exists() or uri in MADE or uri in SHOWN.values()
+        return uri if is_there and not hidden else None
     return None

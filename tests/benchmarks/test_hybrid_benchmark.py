@@ -18,7 +18,7 @@ def test_answers_are_told_with_intervals(module):
     found = hybrid.describe({"words": wrong, "both": right}, {"words": cost, "both": cost}, Y[:6], Y)
     assert (found["both"]["P@1"], found["words"]["P@1"]) == (100, 0)
     assert found["words"]["both_is_better_by"]["P@1"] == [100, 100]
-    page = hybrid.table({"toy": {"encoder": "mine", "methods": found}, "machine": "this one"})
+    page = hybrid.table({"toy, mine": {"methods": found}, "machine": "this one"})
     assert hybrid.name_of("a/mine/model-int8.onnx") == "mine/model-int8"
     assert (
         "| toy, mine | words | 0.00 / 0.00 / 0.00 | 0.00 / 0.00 | +100.0 to +100.0; +20.0 to +20.0 | 1 | 0.50 |" in page

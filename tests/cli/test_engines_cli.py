@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
 from cli_helpers import fail, invoke, succeed
 from neartag import store
 from neartag.data import formats
+from neartag.work.folder import WorkFolder
 from neartag.x1 import steps
 from work_helpers import PLAIN, small_data
 
@@ -83,6 +85,25 @@ def test_an_interrupted_training_says_how_to_go_on_and_does(points, model, tmp_p
     assert not (tmp_path / "work").exists()
 
 
+def test_a_training_that_is_killed_when_its_model_is_saved_goes_on_too(points, model, tmp_path, monkeypatch):
+    command = "train", points, tmp_path / "model", *OPTIONS, "--work-dir", tmp_path / "work"
+    with monkeypatch.context() as patch:
+        patch.setattr(WorkFolder, "remove", interrupt_removal)
+        assert invoke(*command).exit_code == 130
+    assert digest(tmp_path / "model") == digest(model)
+    assert "holds a model" in fail("train", points, model, *OPTIONS, "--work-dir", tmp_path / "work")  # another's
+    succeed(*command)
+    assert digest(tmp_path / "model") == digest(model)
+    assert not (tmp_path / "work").exists()
+    assert "holds a model" in fail(*command)  # now as ever
+    succeed(*command, "--overwrite", "--keep-work")
+    assert "holds a model" in fail(*command)
+
+
+def interrupt_removal(folder):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -94,6 +115,8 @@ def test_an_interrupted_training_says_how_to_go_on_and_does(points, model, tmp_p
         (["--method", "knn", "--engine", "processes"], "--engine and --work-dir are for X1"),
         (["--add-learners", "2", "--l2", "3"], "--add-learners takes the model's own settings: leave out --l2"),
         (["--add-learners", "0"], "--add-learners"),
+        (["--add-learners", "1", "--expect-digest", "0123456789abcdef"], "not the one expected"),
+        (["--expect-digest", "0123456789abcdef"], "are for the model that --add-learners gives more learners"),
     ],
 )
 def test_options_that_do_not_fit_are_told(points, model, tmp_path, options, error):
@@ -123,3 +146,25 @@ def test_models_are_merged(points, model, tmp_path):
     assert store.load(tmp_path / "both").model.parameters["n_learners"] == 4
     assert "another random_state" in fail("merge", model, model, "-o", tmp_path / "twice")
     assert "holds a model" in fail("merge", model, tmp_path / "other", "-o", tmp_path / "both")
+
+
+def test_models_are_merged_only_if_they_show_what_is_asked_for(points, model, tmp_path):
+    pytest.importorskip("cryptography")
+    one, other = tmp_path / "one", tmp_path / "other"
+    shutil.copytree(model, one)
+    succeed("train", points, other, *OPTIONS, "--random-state", "1")
+    merge = "merge", one, other, "-o", tmp_path / "both"
+    expected = "--expect-digest", digest(one), "--expect-digest"
+    assert "give --expect-digest once for each model" in fail(*merge, *expected[:2])
+    assert f"{other} has the digest" in fail(*merge, *expected, "0" * 16)
+    for name in ("key", "stranger"):
+        succeed("new-key", tmp_path / name)
+    signed = "--require-signature", tmp_path / "key.pub"
+    succeed("sign", one, "--key", tmp_path / "key")
+    assert f"{other} is not signed" in fail(*merge, *signed)
+    succeed("sign", other, "--key", tmp_path / "stranger")
+    assert "signed with another key" in fail(*merge, *signed)
+    assert not (tmp_path / "both").exists()
+    succeed("sign", other, "--key", tmp_path / "key")
+    succeed(*merge, *signed, "--expect-digest", digest(one), "--expect-digest", digest(other)[:16])
+    assert len(store.load(tmp_path / "both").model.learners) == 4

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -66,6 +67,18 @@ def test_csv_comes_back_with_every_column_and_row(model, tmp_path):
     assert "9 rows, where found is false" in shown
     header, *rows = read_csv(tmp_path / "out.tsv.gz", delimiter="\t")
     check(header, rows)
+
+
+def test_what_to_do_next_can_be_typed_as_it_stands(model, tmp_path):
+    source = write_csv(tmp_path / "docs.csv", header=("nr", "a text", "note"))
+    told = invoke("tag", model, source, "-o", tmp_path / "out.csv", "--text-field", "a text").stderr
+    assert "next: --threshold 0.5  writes only labels that are more probably right" in told
+    (line,) = [line for line in told.splitlines() if line.startswith("next: neartag review")]
+    command = shlex.split(line.removeprefix("next: ").split("  ")[0])
+    assert command[-2:] == ["--text-field", "a text"]
+    succeed(*command[1:])
+    told = invoke("tag", model, source, "-o", tmp_path / "o.csv", "--text-field", "a text", "--threshold", "0.5").stderr
+    assert "--threshold" not in told
 
 
 def test_the_answers_are_those_of_single_texts(model, tmp_path):

@@ -72,6 +72,22 @@ def test_threads_that_call_it_first_at_once_compile_it_once(compiled):
     assert len(compiled) == 1
 
 
+def test_who_waits_for_compiling_is_told_once(monkeypatch):
+    told = []
+    monkeypatch.setattr(jit, "tell_compiling", lambda: told.append("told"))
+    for number in (2.0, 3.0):
+        made = kernel(DOUBLE(DOUBLE))(eval(f"lambda value: value / {number}"))  # which numba cannot keep on disk
+        assert made(6.0) == 6.0 / number
+    assert told == ["told"]
+
+
+def test_nobody_is_told_of_a_kernel_that_was_kept(monkeypatch):
+    kept = type("Dispatcher", (), {"stats": type("Stats", (), {"cache_misses": {}})})
+    monkeypatch.setattr(jit, "tell_compiling", lambda: pytest.fail("nothing was compiled"))
+    jit._tell_once(kept)
+    assert jit.tell_compiling is not None, "the next may have to be compiled"
+
+
 def test_where_nothing_can_be_kept_kernels_are_compiled_all_the_same(monkeypatch):
     real, asked = numba.njit, []
 

@@ -35,3 +35,12 @@ def test_what_is_in_use_grows_with_what_is_held():
         "held = np.ones(2**25, np.uint8); assert memory.in_use() - before >= held.nbytes // 2"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count otherwise")
+def test_a_process_has_what_its_own_limit_allows():
+    code = (
+        "import resource; from neartag.core import memory; "
+        "resource.setrlimit(resource.RLIMIT_DATA, (2**28, 2**28)); assert memory.total() == 2**28"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

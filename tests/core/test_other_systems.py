@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from importlib import util
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from neartag.core import memory, replace_file, usage, warm_up, windows_memory
@@ -90,6 +91,18 @@ def test_replacing_gives_up_in_the_end_and_leaves_the_old_file(windows, tmp_path
         stream.write(b"new")
     assert len(attempts) == replace_file.ATTEMPTS + 1
     assert [path.name for path in tmp_path.iterdir()] == ["tagged.csv"]
+
+
+def test_a_part_of_a_training_that_somebody_reads_is_written_when_they_are_done(windows, tmp_path, monkeypatch):
+    from neartag.work.folder import WorkFolder
+
+    folder = WorkFolder(tmp_path / "work")
+    folder.open({"labels": "Ünïcödé"})
+    attempts = fail_first(2, monkeypatch)
+    folder.put("points", {"values": np.arange(3)})
+    assert len(attempts) == 3
+    assert folder.is_whole("points")
+    assert WorkFolder(tmp_path / "work").open({"labels": "Ünïcödé"}), "read as it was written, whatever the locale is"
 
 
 def test_other_systems_try_once(tmp_path, monkeypatch):

@@ -368,6 +368,7 @@ class TestFaultsOfTheWhole:
             ("d.csv", b"text,labels,text\n", "more than one column 'text'"),
             ("d.csv", b'"text,labels\n', "cannot be read as a row of cells"),
             ("d.csv", b"te\0xt,labels\n", "NUL byte"),
+            ("d.csv", b"PK\x03\x04\x14\0\x06\0\n", "a zip archive, as Excel files are; .* end in .xlsx"),
             ("d.tsv", b"te\xfft\tlabels\n", "not UTF-8"),
             ("d.parquet", b"", "no Parquet file"),
             ("d.parquet", b"PAR1" + bytes(100) + b"PAR1", "no Parquet file"),

@@ -24,7 +24,7 @@ def test_there_are_three_without_outputs():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_runs(path, monkeypatch):
+def test_it_runs(path, monkeypatch, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")
     drawn = []
@@ -37,3 +37,6 @@ def test_it_runs(path, monkeypatch):
             exec(compile(quicker, path.name, "exec"), around)
     assert drawn, "no picture"
     assert all(drawn), "an empty picture"
+    if path.stem == "tag-and-explain":
+        found = ["kitchen::coffee" in line for line in capsys.readouterr().out.splitlines()[-3:]]
+        assert found == [False, True, False], "before the document is added, with it, and after it is forgotten"

@@ -43,6 +43,7 @@ def test_where_a_file_is_shown():
     assert pages.shown_at("SECURITY.md") == "project/security.md"
     assert pages.shown_at("docs/formats.md") == "formats.md"
     assert pages.shown_at("docs/reference/commands.md") == "reference/commands.md"
+    assert pages.shown_at("docs/project/security.md") == "project/security.md", "as pages of docs/ name it"
     assert pages.shown_at("docs/nothing.md") is None
     assert pages.shown_at("benchmarks/run.py") is None
 

@@ -21,6 +21,7 @@ from neartag.encoders.sentence_models import encoding
 from neartag.encoders.sentence_models.encoding import EncodingBudgetError
 from neartag.encoders.sentence_models.vector_cache import VectorCache
 from neartag.encoders.tfidf import TfidfFeatures
+from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.tagging.feature_choice import fit_corpus
 from sentence_helpers import Letters, build_onnx, make_bert, make_documents, make_static
@@ -151,6 +152,15 @@ def test_any_object_with_encode():
         SentenceFeatures(object()).fit(TEXTS)
 
 
+def test_training_gets_the_same_vectors_coded(cache):
+    for encoder in (Letters(), [Letters(), Letters()]):
+        rows = CodedRows.encode(SentenceFeatures(encoder).fit_transform(TEXTS))
+        features = SentenceFeatures(encoder, cache=cache)
+        for _ in range(2):  # the second time from the cache
+            coded = features.fit_transform_coded(TEXTS)
+            np.testing.assert_allclose(coded.decode(), rows.decode(), atol=1.5 * rows.scales.max())
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_vectors_that_are_not_finite(bad):
     with pytest.raises(DataError, match="gave a vector that is not finite for the text 'leipä brot'"):
@@ -254,6 +264,7 @@ def slow(monkeypatch):
     model = Slow()
     monkeypatch.setattr(encoding.time, "monotonic", lambda: getattr(model, "now", 0.0))
     monkeypatch.setattr(encoding, "FIRST_CHUNK", 10)
+    monkeypatch.setattr(encoding, "SHORT_CHUNK", 0.5)
     return model
 
 

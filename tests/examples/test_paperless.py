@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import stat
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import listener
 import paperless_api
 import paperless_tags
 import pytest
@@ -266,3 +270,69 @@ def test_the_script_after_consuming_writes_only_if_told(folder):
 def test_the_script_after_consuming(archive, folder):
     assert consume(folder, NEARTAG_WRITE="yes").startswith("35  scan 35: +")
     assert archive.documents[35]["tags"]
+
+
+def call(socket, **more):
+    """Run the script as paperless does, and return how it ended, with what it printed."""
+    environment = {**os.environ, "NEARTAG_SOCKET": str(socket), "DOCUMENT_ID": "35", **more}
+    return subprocess.run([SCRIPT], env=environment, capture_output=True, text=True, check=False)
+
+
+@contextmanager
+def listening(place, answer):
+    server = listener._make_server(str(place), answer)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+needs_curl = pytest.mark.skipif(
+    sys.platform == "win32" or shutil.which("curl") is None, reason="a script for a shell with curl"
+)
+
+
+@needs_curl
+def test_the_script_hands_the_document_to_the_connector_that_stays(archive, folder, tmp_path):
+    suggester, socket = FolderSuggester(folder), tmp_path / "socket"
+    paperless = Paperless(archive.url, TOKEN)
+    with listening(socket, partial(paperless_tags.tag_one, paperless, suggester, False)):
+        assert stat.S_IMODE(socket.stat().st_mode) == 0o600
+        shown = call(socket, PAPERLESS_TOKEN="", PYTHON="false")  # neither a token nor Python is needed
+        assert shown.returncode == 0, shown.stderr
+        assert not archive.documents[35]["tags"]
+    with listening(socket, partial(paperless_tags.tag_one, paperless, suggester, True)):
+        done = call(socket)
+        assert done.stdout == shown.stdout
+        assert done.stdout.startswith("35  scan 35: +")
+        assert archive.documents[35]["tags"]
+        assert call(socket).stdout == "35: no tag\n", "it has them already"
+
+
+@needs_curl
+def test_a_document_that_fails_is_told_and_the_next_is_tagged(archive, folder, tmp_path):
+    socket, paperless = tmp_path / "socket", Paperless(archive.url, TOKEN)
+    with listening(socket, partial(paperless_tags.tag_one, paperless, FolderSuggester(folder), True)):
+        missing = call(socket, DOCUMENT_ID="77777")
+        assert missing.returncode != 0
+        assert "404" in missing.stdout
+        for odd in ("", "x", "-1", "9" * 40, "٣"):
+            assert "must be a document's number" in call(socket, DOCUMENT_ID=odd).stdout
+        assert call(socket).returncode == 0
+    assert call(socket).returncode != 0, "nobody listens any more"
+
+
+@needs_curl
+def test_only_a_socket_is_replaced(tmp_path, archive, folder, capsys):
+    file = tmp_path / "letters.txt"
+    file.write_text("mine", encoding="utf-8")
+    assert paperless_tags.main(["listen", folder, str(file)]) == 2
+    assert "is no socket" in capsys.readouterr().err
+    assert file.read_text(encoding="utf-8") == "mine"
+    for _ in range(2):  # the second finds the socket that the first left
+        with listening(tmp_path / "socket", str):
+            assert call(tmp_path / "socket").stdout == "35\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from neartag.linalg.coded_rows import CodedRows, round_vectors
-from neartag.linalg.hybrid_rows import HybridRows
+from neartag.linalg.coded_rows import CodedRows
+from neartag.linalg.hybrid_rows import HybridRows, round_vectors
 from neartag.linalg.packing import check_rows, get_coded, get_rows, put_rows
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -9,6 +11,7 @@ from scipy.sparse import csr_matrix
 from kernel_helpers import random_rows
 from neartag.core.errors import ParameterError
 from neartag.linalg import rows as linalg
+from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.conjugate_gradients import GramMatrix, column_squares, solve_ridge
 from neartag.linalg.hybrid_rows import HybridRows, as_one_matrix, vectors_of, words_of
 from neartag.linalg.products import matmul
@@ -17,16 +20,17 @@ from neartag.linalg.validation import check_features, check_training
 from neartag.x1.kmeans import partition, route
 
 
-def made(n=30, d=20, e=7, weight=0.5, seed=0) -> HybridRows:
+def made(n=30, d=20, e=7, weight=0.5, seed=0, coded=False) -> HybridRows:
     vectors = np.random.default_rng(seed).standard_normal((n, e)).astype(np.float32)
     vectors[1] = 0
-    return HybridRows(random_rows(n, d, seed=seed), vectors, weight)
+    return HybridRows(random_rows(n, d, seed=seed), CodedRows.encode(vectors) if coded else vectors, weight)
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_products_are_those_of_one_array(weight, sparse):
-    rows, random = made(weight=weight), np.random.default_rng(1)
+@pytest.mark.parametrize("coded", [False, True])
+def test_products_are_those_of_one_array(weight, sparse, coded):
+    rows, random = made(weight=weight, coded=coded), np.random.default_rng(1)
     weights = random.standard_normal((27, 4)).astype(np.float32) * (random.random((27, 4)) < 0.5)
     given = csr_matrix(weights) if sparse else weights
     np.testing.assert_allclose(matmul(rows, given), rows.toarray() @ weights, atol=1e-5)
@@ -37,21 +41,28 @@ def test_products_are_those_of_one_array(weight, sparse):
     assert np.array_equal(linalg.dense(rows), rows.toarray())
 
 
-def test_products_are_the_same_for_every_number_of_threads():
-    rows, weights = made(3000, 20, 7), np.random.default_rng(1).standard_normal((27, 4)).astype(np.float32)
+@pytest.mark.parametrize("coded", [False, True])
+def test_products_are_the_same_for_every_number_of_threads(coded):
+    rows, random = made(3000, 20, 7, coded=coded), np.random.default_rng(1)
+    weights, right = (random.standard_normal((size, 4)).astype(np.float32) for size in (27, 3000))
     assert np.array_equal(matmul(rows, weights, 1), matmul(rows, weights, 3))
+    turned = linalg.transpose(rows)
+    assert np.array_equal(matmul(turned, right, 1), matmul(turned, right, 3))
+    np.testing.assert_allclose(matmul(turned, right, 1), rows.toarray().T @ right, atol=1e-3)  # in several blocks
 
 
-def test_ridge_regression_is_that_of_one_array():
-    rows, targets = made(), np.random.default_rng(2).standard_normal((30, 3)).astype(np.float32)
+@pytest.mark.parametrize("coded", [False, True])
+def test_ridge_regression_is_that_of_one_array(coded):
+    rows, targets = made(coded=coded), np.random.default_rng(2).standard_normal((30, 3)).astype(np.float32)
     whole = rows.toarray().astype(np.float64)
     exact = np.linalg.solve(whole.T @ whole + np.eye(27), whole.T @ targets)
     found = solve_ridge(GramMatrix.of(rows), targets, scale=np.ones(1), l2=1.0, max_iter=200, tolerance=1e-7)
     np.testing.assert_allclose(found, exact, atol=1e-4)
 
 
-def test_chosen_rows_and_columns():
-    rows = made()
+@pytest.mark.parametrize("coded", [False, True])
+def test_chosen_rows_and_columns(coded):
+    rows = made(coded=coded)
     mask = np.arange(30) % 3 == 0
     for chosen in (slice(4, 9), np.array([5, 2]), mask):
         assert np.array_equal(rows[chosen].toarray(), rows.toarray()[chosen])
@@ -76,6 +87,26 @@ def test_both_parts_become_unit_rows_and_missing_ones_stay_missing():
     assert not linalg.is_dense(unit)
 
 
+def test_training_holds_unit_vectors_coded_once():
+    rows = made(9000, 5, 3)  # in several blocks
+    held = linalg.as_training_rows(rows)
+    alone = CodedRows.encode(linalg.normalise(rows.vectors))
+    assert np.array_equal(held.vectors.codes, alone.codes)
+    assert np.array_equal(held.vectors.scales, alone.scales)
+    assert linalg.as_training_rows(held).vectors is held.vectors
+    assert linalg.normalise(linalg.as_rows(held)).vectors is held.vectors
+    assert np.array_equal(linalg.as_training_rows(rows.words).data, held.words.data)
+
+
+def test_no_copy_of_all_vectors_is_made_to_code_them():
+    rows = HybridRows(random_rows(30_000, 2), np.ones((30_000, 64), np.float32))
+    tracemalloc.start()
+    linalg.as_training_rows(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * rows.vectors.size  # the bytes of one copy as float32
+
+
 def test_words_are_what_an_inverted_index_sees():
     rows = made()
     assert np.array_equal(as_csr_arrays(rows)[2], rows.words.data)
@@ -85,8 +116,10 @@ def test_words_are_what_an_inverted_index_sees():
     assert words_of(rows.vectors) is rows.vectors
 
 
-def test_k_means_is_that_of_one_array():
+@pytest.mark.parametrize("coded", [False, True])
+def test_k_means_is_that_of_one_array(coded):
     rows = linalg.normalise(made(200))
+    rows = linalg.as_training_rows(rows) if coded else rows
     whole = partition(rows.toarray(), 4, seed=3)
     parts = partition(rows, 4, seed=3)
     assert np.array_equal(parts.assignment, whole.assignment)
@@ -104,6 +137,8 @@ def test_bad_rows_are_refused():
         check_features(rows, 26, "X1")
     with pytest.raises(ParameterError, match="sparse words and as many dense vectors"):
         check_features(HybridRows(rows.words, rows.vectors[:3]))
+    with pytest.raises(ParameterError, match=r"X.vectors must have int8 codes .* and a finite float32 scale"):
+        check_features(HybridRows(rows.words, CodedRows(bad, np.ones(30, np.float32))))
     with pytest.raises(ParameterError, match="30 points but Y has 2"):
         check_training(rows, np.eye(2))
 

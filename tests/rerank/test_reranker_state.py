@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from contract import assert_the_same_when_loaded, assert_well_formed, problem
 from neartag import store
 from neartag.core.errors import ModelError
+from neartag.data.mapped import mapped_bytes
 from neartag.x1.model import X1Model
 from refine_helpers import OPTIONS, fitted, small_model, state_bytes
 
@@ -25,9 +26,7 @@ def test_saved_and_loaded_it_predicts_the_same_to_the_last_bit(options, tmp_path
 
 
 def is_mapped(array):
-    while array is not None and not isinstance(array, np.memmap):
-        array = array.base
-    return array is not None
+    return mapped_bytes(array) == array.nbytes > 0
 
 
 def test_what_is_large_is_mapped(tmp_path):

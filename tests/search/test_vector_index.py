@@ -7,7 +7,7 @@ import pytest
 
 from neartag.linalg.rows import normalise
 from neartag.search.exact import nearest
-from neartag.search.vector_index import VectorIndex
+from neartag.search.vector_index import MAX_QUERIES_ALONE, VectorIndex
 
 
 def made(n, e=8, seed=0) -> np.ndarray:
@@ -47,6 +47,17 @@ def test_one_query_is_answered_as_among_others(min_points):
         ids, cosines = index.find(queries[i : i + 1], 7)
         assert np.array_equal(ids[0], among[0][i])
         np.testing.assert_allclose(cosines[0], among[1][i], atol=1e-6)
+
+
+def test_few_queries_are_answered_as_many_are():
+    vectors = made(600)
+    vectors[::7] = 0
+    index, queries = with_cells(vectors), made(MAX_QUERIES_ALONE + 8, seed=1)
+    ids, cosines = index.find(queries, 60)  # some have fewer in their cells, and look everywhere
+    for first in range(0, len(queries), 10):
+        few = index.find(queries[first : first + 10], 60)
+        assert np.array_equal(few[0], ids[first : first + 10])
+        np.testing.assert_allclose(few[1], cosines[first : first + 10], atol=1e-6)
 
 
 def test_the_number_of_threads_changes_nothing():

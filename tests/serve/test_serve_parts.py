@@ -95,6 +95,28 @@ def test_a_shared_port_is_listened_on_by_each():
 
 
 @pytest.mark.skipif(not SHARES_PORTS, reason="only Linux deals connections out")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_answers_are_sent_at_once(workers):
+    async def is_quick(listening):
+        accepted = asyncio.get_running_loop().create_future()
+
+        class Told(asyncio.Protocol):
+            def connection_made(self, transport):
+                options = socket.IPPROTO_TCP, socket.TCP_NODELAY
+                accepted.set_result(bool(transport.get_extra_info("socket").getsockopt(*options)))
+
+        server = await asyncio.get_running_loop().create_server(Told, sock=listening)
+        async with server:
+            _, writer = await asyncio.open_connection(*listening.getsockname())
+            try:
+                return await asyncio.wait_for(accepted, 10)
+            finally:
+                writer.close()
+
+    with bind("127.0.0.1", 0, workers) as held, share_port(held, 5) as listening:
+        assert asyncio.run(is_quick(listening)), "without Nagle's algorithm"
+
+
 def test_new_connections_go_to_some_sockets_only():
     with bind("127.0.0.1", 0, 2) as held, share_port(held, 50) as one, share_port(held, 50) as other:
         one.setblocking(False)

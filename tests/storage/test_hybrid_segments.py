@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_helpers import hybrid_problem
-from neartag.linalg.coded_rows import round_vectors
+from neartag.linalg.hybrid_rows import round_vectors
 from neartag.storage.segments import Segment, merge_segments
 
 X, Y = hybrid_problem(20)

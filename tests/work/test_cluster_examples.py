@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from neartag.cli.main import app
-from neartag.work.executors.dask import MEMORY, TASK_SHARE
+from neartag.work.executors.dask import ALLOCATOR, MEMORY, TASK_SHARE
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "cluster"
 
@@ -68,6 +68,7 @@ def test_a_worker_tells_what_tasks_may_use_of_its_memory(documents):
     assert parse_bytes(container["resources"]["limits"]["memory"] + "B") == parse_bytes(limit)
     assert given["nthreads"] == int(container["resources"]["limits"]["cpu"])
     assert {"name": "NUMBA_NUM_THREADS", "value": str(given["nthreads"])} in container["env"]
+    assert all({"name": name, "value": value} in container["env"] for name, value in ALLOCATOR.items())
 
 
 def parse_bytes(text):
@@ -86,6 +87,8 @@ def test_the_ssh_script_gives_workers_options_that_they_have():
 def test_the_slurm_script_asks_for_what_jobqueue_knows():
     job = runpy.run_path(str(EXAMPLES / "slurm.py"))["JOB"]
     assert job["worker_extra_args"] == ["--resources", f"{MEMORY}={int(TASK_SHARE * 8e9)}"]
+    exported = " ".join(f"{name}={value}" for name, value in ALLOCATOR.items())
+    assert job["job_script_prologue"] == ["export NUMBA_NUM_THREADS=1", f"export {exported}"]
     jobqueue = pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
     script = jobqueue.SLURMCluster.job_cls(scheduler="tcp://127.0.0.1:8786", name="one", **job).job_script()
     assert f"{MEMORY}=" in script

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cli_helpers import succeed
 from neartag import store
 from neartag.core.errors import ParameterError, WorkError
 from neartag.core.progress import Progress
@@ -29,11 +31,13 @@ from work_helpers import KINDS, REFINED, diamond, fit, small_data, toy
 distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
 
 from neartag import dask as public  # noqa: E402
+from neartag.work.executors import dask as executor  # noqa: E402
 from neartag.work.executors.dask import Dask, connect  # noqa: E402
 
 TESTS = Path(__file__).parents[1]
 # How often a client is killed, and whether a worker is killed in every stage: few by default, for they take long.
-KILLS = int(os.environ.get("NEARTAG_KILLS", "2"))
+KILLS = int(os.environ.get("NEARTAG_KILLS", "1"))
+MEMORY_LIMIT = 900_000_000  # bytes of a worker that is to exceed them
 STAGES: tuple[str, ...] = ("cluster", "hard-negatives")
 if os.environ.get("NEARTAG_EVERY_STAGE"):
     STAGES += ("index", "partition", "learner", "vote", "others", "centroids", "neighbours", "problems")
@@ -87,6 +91,26 @@ def test_stages_are_named_on_the_dashboard(client, tmp_path):
     assert seen == ["hard-negatives", "toy"]
 
 
+def test_the_scheduler_has_a_task_for_each_thread_and_more_when_they_wait_long(client, tmp_path, monkeypatch):
+    """Three threads; tasks of 0.1 s. First three are sent, and in the end all that are left."""
+    monkeypatch.setattr(executor, "PATIENCE", 0.25)
+    folder, sent = WorkFolder(tmp_path / "work"), []
+    folder.open({})
+    submit = Dask._submit
+
+    def watch(self, course, futures, *given):
+        submit(self, course, futures, *given)
+        sent.append(len(futures))
+
+    monkeypatch.setattr(Dask, "_submit", watch)
+    graph = Graph()
+    graph.add(toy(f"t{number:02d}", pause=0.1) for number in range(40))
+    Dask(client, folder).run(graph, Progress(), "work")
+    assert sent[0] == 3
+    assert max(sent) > 6
+    assert all(folder.is_whole(name) for name in graph.tasks)
+
+
 def test_an_error_of_a_task_is_the_error_of_the_run(client, tmp_path):
     folder = WorkFolder(tmp_path / "work")
     folder.open({})
@@ -125,6 +149,22 @@ def test_models_are_trained_and_asked_by_name(client, tmp_path):
     assert np.array_equal([line["scores"] for line in lines], scores)
 
 
+def test_commands_work_on_a_cluster_that_runs(client, tmp_path):
+    """Trained, given one more learner, and asked: as by threads, byte for byte."""
+    formats.write(small_data(), tmp_path / "data.txt")
+    cluster = "--engine", "dask", "--scheduler", client.scheduler.address
+    answers = {}
+    for name, engine in (("local", ()), ("cluster", cluster)):
+        model = tmp_path / name
+        succeed("train", tmp_path / "data.txt", model, *options_of(REFINED), *engine)
+        succeed("train", tmp_path / "data.txt", model, "--add-learners", "1", *engine)
+        answers[name] = tmp_path / f"{name}.txt"
+        succeed("predict", model, tmp_path / "data.txt", "--scores", "--quiet", "-o", answers[name], *engine)
+    assert store.inspect(tmp_path / "local")["digest"] == store.inspect(tmp_path / "cluster")["digest"]
+    assert answers["local"].read_bytes() == answers["cluster"].read_bytes()
+    assert not list(tmp_path.glob("*.work"))
+
+
 # ---- faults
 
 
@@ -143,7 +183,10 @@ class KillOnce(distributed.WorkerPlugin):
                 os.close(os.open(os.path.join(self.folder, stage), os.O_CREAT | os.O_EXCL))
             except FileExistsError:
                 return
-            os.kill(os.getpid(), signal.SIGKILL)
+            self.end()
+
+    def end(self):
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_workers_that_are_killed_in_each_stage_are_replaced(client, tmp_path):
@@ -158,7 +201,17 @@ def test_workers_that_are_killed_in_each_stage_are_replaced(client, tmp_path):
     assert found == fit("refined")
 
 
+class EatOnce(KillOnce):
+    """Takes more memory than a worker may have when it begins a task of a stage, once."""
+
+    name = "eat-once"
+
+    def end(self):
+        self.held = np.ones(MEMORY_LIMIT // 8)
+
+
 def test_a_worker_that_takes_too_much_memory_is_told_of(tmp_path):
+    """By a task that always does; where it happens once, the training goes on, and its model is the same."""
     import dask
 
     settings = {
@@ -170,17 +223,21 @@ def test_a_worker_that_takes_too_much_memory_is_told_of(tmp_path):
     folder = WorkFolder(tmp_path / "work")
     folder.open({})
     graph = Graph()
-    graph.add([toy("a"), Task("b", "toy", "work_helpers:eat_memory", ("a",), {"megabytes": 900, "seconds": 8})])
+    hungry = {"megabytes": MEMORY_LIMIT >> 20, "seconds": 8}
+    graph.add([toy("a"), Task("b", "toy", "work_helpers:eat_memory", ("a",), hungry)])
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, memory_limit="600MB", dashboard_address=None
+            n_workers=1, threads_per_worker=1, memory_limit=MEMORY_LIMIT, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as own,
-        pytest.raises(WorkError, match=r"workers died again and again at b: .* is kept in"),
     ):
-        Dask(own, folder).run(graph, Progress(), "work")
-    assert folder.is_whole("a")
+        with pytest.raises(WorkError, match=r"workers died again and again at b: .* is kept in"):
+            Dask(own, folder).run(graph, Progress(), "work")
+        assert folder.is_whole("a")
+        own.register_plugin(EatOnce(tmp_path, ("hard-negatives",)))
+        assert fit("refined", Dask(own, WorkFolder(tmp_path / "training"))) == fit("refined")
+    assert (tmp_path / "hard-negatives").exists(), "it did happen"
 
 
 def free_port():
@@ -224,7 +281,7 @@ def test_a_scheduler_that_is_restarted(tmp_path):
             if self.done > 4 and running[0].poll() is None:
                 end(running[0])
 
-    settings = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
+    settings = {"distributed.comm.timeouts.connect": "1s", "distributed.comm.retry.count": 0}
     try:
         start_cluster()
         data, options = small_data(), {**REFINED, "n_jobs": 1}
@@ -261,26 +318,53 @@ def same_files(one, other):
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
-def test_a_client_that_is_killed_at_any_moment_goes_on(tmp_path):
-    formats.write(small_data(), tmp_path / "data.txt")
-    command = ["neartag", "train", str(tmp_path / "data.txt")]
-    assert start(*command, str(tmp_path / "whole"), *options_of(REFINED)).wait() == 0
-    engine = ["--engine", "dask", "--workers", "2", "--work-dir", str(tmp_path / "work")]
-    training = [*command, str(tmp_path / "model"), *options_of(REFINED), *engine]
-    draw = random.Random(0)
-    parts = tmp_path / "work" / "parts"
-    for _ in range(KILLS):
-        before, process = len(list(parts.rglob("*.part"))), start(*training)
-        wanted, patience = before + draw.randint(0, 12), time.monotonic() + 120
-        while process.poll() is None and len(list(parts.rglob("*.part"))) < wanted and time.monotonic() < patience:
-            time.sleep(0.01)
+@pytest.mark.parametrize("engine", [["--engine", "dask", "--workers", "2"], []], ids=["dask", "threads"])
+def test_a_client_that_is_killed_at_any_moment_goes_on(engine, whole, tmp_path):
+    """One training is killed and resumed until it was killed often enough; should it end before, another begins."""
+    work = tmp_path / "work"
+    training = [*whole.command, str(tmp_path / "model"), *options_of(REFINED), *engine, "--work-dir", str(work)]
+    draw, killed, together = random.Random(0), 0, 0
+    most = max(1, 2 * whole.parts // KILLS)
+    while killed < KILLS:
+        before, process = count_parts(work), start(*training)
+        wanted, patience = before + draw.randint(0, most), time.monotonic() + 120
+        while process.poll() is None and count_parts(work) < wanted and time.monotonic() < patience:
+            time.sleep(0.002)
+        time.sleep(draw.uniform(0, 0.05))  # not only when a part was written just now
+        if process.poll() is None:
+            killed, together = killed + 1, together + (before > 0)
         end(process)
-        if (tmp_path / "model").exists() and not (tmp_path / "work").exists():
-            break  # it ended before it was killed
-    else:
-        assert start(*training).wait() == 0
-    assert same_files(tmp_path / "model", tmp_path / "whole")
-    assert not (tmp_path / "work").exists()
+        if (tmp_path / "model").exists() and not work.exists():  # it ended before it was killed
+            assert same_files(tmp_path / "model", whole.folder)
+            shutil.rmtree(tmp_path / "model")
+    assert start(*training).wait() == 0
+    assert same_files(tmp_path / "model", whole.folder)
+    assert not work.exists()
+    print(f"killed {killed} times, of these {together} times after it had gone on")
+
+
+def count_parts(work):
+    # Unlike a glob this passes over folders that go meanwhile: a training that ends removes them.
+    return sum(name.endswith(".part") for _, _, names in os.walk(work / "parts") for name in names)
+
+
+@dataclass
+class Whole:
+    """A training that nobody disturbed: its command without a target, its model, and how many parts it had."""
+
+    command: list[str]
+    folder: Path
+    parts: int
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    formats.write(small_data(), folder / "data.txt")
+    command = ["neartag", "train", str(folder / "data.txt")]
+    options = [*options_of(REFINED), "--work-dir", str(folder / "work"), "--keep-work"]
+    assert start(*command, str(folder / "model"), *options).wait() == 0
+    return Whole(command, folder / "model", count_parts(folder / "work"))
 
 
 def test_a_full_disk_is_named_and_the_work_so_far_is_kept(client, tmp_path):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from neartag.core.errors import WorkError
 from neartag.core.progress import Progress
-from neartag.work.executors import pool
+from neartag.work.executors import base, pool
 from neartag.work.executors.in_process import InProcess
 from neartag.work.executors.joblib_processes import JoblibProcesses
 from neartag.work.folder import WorkFolder
@@ -110,3 +112,21 @@ def test_processes_that_are_killed_again_and_again_end_the_work(tmp_path, monkey
         JoblibProcesses(2, folder).run(diamond(kill=str(tmp_path / "killed")), Progress(), "work")
     JoblibProcesses(2, folder).run(diamond(), Progress(), "work")
     assert folder.get("d")["sum"].tolist() == [8]
+
+
+def test_progress_counts_tasks_and_tells_what_is_left(monkeypatch):
+    """One of four tasks took 10 s: the others take about 30."""
+    told, now = [], [0.0]
+
+    class Recorder(Progress):
+        def advance(self, steps=1, note=""):
+            told.append((steps, note))
+
+    monkeypatch.setattr(base, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    course = base.Course(diamond(), MemoryParts(), Recorder(), "work", base.plan_no_more)
+    for moment, left in ((10.0, "toy, about 30 s left"), (20.0, "toy, about 20 s left")):
+        now[0] = moment
+        task = course.ready()[0]
+        course.begin(task)
+        course.end(task)
+        assert told[-1] == (1, left)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 from scipy.sparse import random as random_sparse
@@ -117,3 +119,16 @@ def test_a_task_sees_nothing_but_its_inputs():
     parts.put("a", part())
     with pytest.raises(KeyError, match="not among the inputs"):
         TaskContext(parts, ("b",)).get("a")
+
+
+def test_a_folder_goes_from_its_name_at_once_with_what_an_earlier_removal_left(folder, monkeypatch):
+    left = folder.place.with_name(f".{folder.place.name}.removed")
+    (left / "parts").mkdir(parents=True)
+    has_name, remove = [], shutil.rmtree
+    monkeypatch.setattr(
+        shutil, "rmtree", lambda path, **given: has_name.append(folder.place.exists()) or remove(path, **given)
+    )
+    folder.remove()
+    assert has_name == [True, False]  # the old remains first; then the folder, which has no name any more
+    assert not folder.place.exists()
+    assert not left.exists()

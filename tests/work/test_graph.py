@@ -39,6 +39,15 @@ def test_a_part_is_needed_until_its_last_reader_has_ended():
     assert graph.is_needed("d", {"a", "b", "c", "d"}), "it is a result"
 
 
+def test_what_the_longest_chain_waits_for_is_most_urgent_and_what_opens_the_plan_before_all():
+    graph = Graph()
+    graph.add([toy("alone", size=9), toy("a", size=3), toy("big", size=8), toy("b", ["a", "big"]), toy("c", ["b"])])
+    urgency = graph.urgency()
+    assert sorted(urgency, key=lambda name: -urgency[name]) == ["big", "a", "b", "alone", "c"]
+    graph.openers = {"alone"}
+    assert max(graph.urgency(), key=graph.urgency().get) == "alone"
+
+
 def test_a_task_goes_through_json():
     task = toy("a", ["b"], size=7, memory=8, threads=0, steps=3)
     assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task

@@ -17,7 +17,7 @@ from neartag.x1 import schedule
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.plan import Room, cluster_sizes
 from neartag.x1.resolve import DataFacts, resolve
-from neartag.x1.schedule import cluster_bytes
+from neartag.x1.schedule import cluster_bytes, row_bytes
 from neartag.x1.settings import X1Settings
 from neartag.x1.training import make_plan
 from refine_helpers import state_bytes
@@ -141,6 +141,7 @@ def test_clusters_in_files_take_no_memory_from_the_others(tmp_path, monkeypatch)
     need = max(cluster_bytes(size, int(data.X.nnz / 400 * size), 200, free.settings.svp) for size in sizes)
     with pytest.raises(ParameterError, match="max_memory leaves"):
         X1Classifier(**options, max_memory=need).fit(data.X, data.Y)
+    need += max(row_bytes(int(data.X.nnz / 400 * size)) for size in sizes)  # which are in no memory before either
     executor = InProcess(1, need, WorkFolder(tmp_path / "work"))
     assert X1Classifier(**options, max_memory=need).fit(data.X, data.Y, executor=executor).model_.n_points == 400
 

@@ -47,9 +47,26 @@ def test_a_diamond_takes_three_tasks_on_two_workers_and_four_on_one():
     assert simulate(diamond(), take(), Cluster(1)).seconds == 4
 
 
-def test_the_largest_first_is_quicker_here_than_the_first_planned():
-    assert simulate(independent(1, 1, 2), by_size, Cluster(2)).seconds == 3
-    assert simulate(independent(1, 1, 2), by_size, Cluster(2, large_first=True)).seconds == 2
+def test_of_tasks_alike_the_largest_comes_first():
+    assert simulate(independent(1, 1, 2), by_size, Cluster(2)).seconds == 2
+
+
+def test_what_the_longest_chain_waits_for_comes_first():
+    chain = [toy("a"), toy("b", ["a"]), toy("c", ["b"])]
+    assert simulate(graph_of(toy("x", size=2), *chain), take(), Cluster(1)).stages["toy"][1] == 4
+    assert simulate(graph_of(toy("x", size=9), toy("y", size=9), *chain), take(), Cluster(2)).seconds == 3
+
+
+def test_workers_of_one_computer_slow_each_other_down_while_both_are_at_tasks():
+    """Of 2 s and 6 s at once the first takes 3 s, in which the other does 2 of its 6; these 4 it then does alone."""
+    cluster = Cluster(2, contention=0.5, per_computer=2)
+    assert simulate(independent(2, 6), by_size, cluster).seconds == pytest.approx(3 + 4)
+    assert simulate(independent(2, 6), by_size, Cluster(2, contention=0.5)).seconds == 6, "on a computer each"
+    assert simulate(independent(2), by_size, cluster).seconds == 2, "alone"
+    assert simulate(independent(4, 4, 4), by_size, Cluster(3, contention=0.5, per_computer=3)).seconds == 8
+    outcome = simulate(independent(*[3600] * 4), by_size, Cluster(2, failures=0.5, contention=0.5, per_computer=2))
+    assert outcome.failures > 0
+    assert outcome.tasks == 4
 
 
 def test_tasks_that_do_not_fit_together_run_one_after_the_other():
@@ -133,10 +150,10 @@ def longest_path(graph):
 
 
 @settings(max_examples=30, deadline=None)
-@given(graphs(), st.integers(1, 5), st.booleans())
-def test_no_schedule_beats_its_bounds_and_none_is_worse_than_grahams(graph, workers, large_first):
+@given(graphs(), st.integers(1, 5))
+def test_no_schedule_beats_its_bounds_and_none_is_worse_than_grahams(graph, workers):
     """At least the longest path, and the work shared by all; at most the work shared and the rest of that path."""
-    outcome = simulate(graph, by_size, Cluster(workers, large_first=large_first))
+    outcome = simulate(graph, by_size, Cluster(workers))
     work, path = sum(task.size for task in graph.tasks.values()), longest_path(graph)
     assert outcome.busy == work
     assert outcome.seconds >= max(path, work / workers)

@@ -10,11 +10,13 @@ from hybrid_helpers import SMALL, hybrid_problem
 from neartag import store
 from neartag.core.errors import ModelError, ParameterError
 from neartag.linalg.hybrid_rows import HybridRows
+from neartag.linalg.rows import as_training_rows
 from neartag.metrics import evaluate
 from neartag.search.vector_index import VectorIndex
 from neartag.x1 import update
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.vector_weight import choose_vector_weight
+from refine_helpers import state_bytes
 
 X, Y = hybrid_problem()
 X_NEW, Y_NEW = hybrid_problem(100, seed=1)
@@ -105,6 +107,10 @@ def test_missing_parts_are_answered(model):
     assert labels[1, 0] == int(Y_NEW[1].indices[0])  # by the word
     assert (labels[2] >= 0).all()
     assert np.isfinite(scores).all()
+
+
+def test_coded_vectors_make_the_same_model(refined):
+    assert state_bytes(X1Classifier(**SMALL).fit(as_training_rows(X), Y).model_) == state_bytes(refined)
 
 
 def test_the_number_of_threads_changes_nothing(refined):

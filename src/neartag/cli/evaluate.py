@@ -132,7 +132,7 @@ def evaluate(
     else:
         show(found, output.things(stored.features is not None))
     if report is None:
-        step = f"neartag evaluate {model} {data} --report report.html"
+        step = f"neartag evaluate {model} {data}{reading.as_options()} --report report.html"
         output.suggest(step, "shows it by label and the worst documents", quiet=quiet or as_json)
     else:
         step = f"neartag review {model} --labels"

@@ -13,6 +13,7 @@ from neartag.cli.model_folder import check_target
 from neartag.cli.options import AsJson, Quiet
 from neartag.cli.reading import Reading
 from neartag.core.errors import ModelError, ParameterError
+from neartag.storage.signing import Trust, make_trust
 from neartag.work.engines import Engine
 
 if TYPE_CHECKING:
@@ -28,6 +29,23 @@ def merge(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is in the folder.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    expect_digest: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--expect-digest",
+            metavar="DIGEST",
+            help="Fail unless the models have these digests, or such that begin so: give one for each model, in their "
+            "order. neartag inspect prints it.",
+        ),
+    ] = None,
+    require_signature: Annotated[
+        str | None,
+        typer.Option(
+            "--require-signature",
+            metavar="PUBLIC_KEY",
+            help="Fail unless all models are signed with the private half of the key in this file (neartag sign).",
+        ),
+    ] = None,
 ) -> None:
     """Put the learners of several models into one.
 
@@ -35,15 +53,22 @@ def merge(
     What votes on a point, the rankers and the calibration are those of the first model.
     """
     check_target(target, overwrite)
+    names = [first, *others]
+    if expect_digest and len(expect_digest) != len(names):
+        raise ParameterError(
+            f"there are {len(names)} models and {len(expect_digest)} digests: give --expect-digest once for each model"
+        )
+    digests: list[str | None] = [*expect_digest] if expect_digest else [None] * len(names)
+    trusts = [make_trust(digest, require_signature) for digest in digests]
     from neartag.storage import store
     from neartag.x1.more_learners import merge as merge_models
 
     progress = output.progress(quiet)
     with progress.start(None, f"merging {1 + len(others)} models"):
-        stored = _load(first)
+        stored = _load(first, trusts[0])
         merged = stored.model
-        for name in others:
-            other = _load(name)
+        for name, trust in zip(others, trusts[1:], strict=True):
+            other = _load(name, trust)
             if other.label_names != stored.label_names:
                 raise ModelError(f"{first} and {name} have other labels: only models of the same data can be merged")
             merged = merge_models(merged, other.model)
@@ -58,6 +83,7 @@ def add_learners(
     given: dict[str, Any],
     engine: Engine,
     reading: Reading,
+    trust: Trust,
     *,
     as_json: bool,
     quiet: bool,
@@ -71,7 +97,7 @@ def add_learners(
     from neartag.cli.data import load_points
     from neartag.core.parameters import parse_bytes
     from neartag.core.threads import resolve_jobs, single_threaded_blas
-    from neartag.linalg.rows import as_rows, normalise
+    from neartag.linalg.rows import as_training_rows
     from neartag.linalg.validation import check_count
     from neartag.storage import store
     from neartag.x1 import more_learners
@@ -79,12 +105,12 @@ def add_learners(
 
     check_count("--add-learners", count)
     progress = output.progress(quiet)
-    stored = _load(model)
+    stored = _load(model, trust)
     with progress.start(None, f"reading {data}"):
         points = load_points(data, "train", stored, reading)
     memory = given.get("max_memory")
     machine = Machine(resolve_jobs(given.get("n_jobs", -1)), None if memory is None else parse_bytes(memory))
-    rows, before = normalise(as_rows(points.X)), len(stored.model.learners)
+    rows, before = as_training_rows(points.X), len(stored.model.learners)
     with (
         say_how_to_resume(engine, model),
         engine.open(model, machine.jobs, machine.room()) as executor,
@@ -98,11 +124,11 @@ def add_learners(
     _show(model, len(grown.learners), as_json, quiet=quiet)
 
 
-def _load(folder: str) -> StoredModel:
+def _load(folder: str, trust: Trust) -> StoredModel:
     from neartag.storage import store
     from neartag.x1.model import X1Model
 
-    stored = store.load(folder)
+    stored = store.load(folder, trust=trust)
     if not isinstance(stored.model, X1Model):
         raise ModelError(f"{folder} is a model of {stored.model.kind}: only models of x1 have learners")
     return stored

@@ -18,6 +18,7 @@ from neartag.comparators.shared.parameters import MAX_MEMORY
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.method import Method
 from neartag.core.parameters import RANDOM_STATE, Parameter, by_every_name
+from neartag.data.remote import is_url
 from neartag.methods import registry
 from neartag.methods.registry import DEFAULT_METHOD
 from neartag.storage.location import check_model_folder
@@ -31,7 +32,13 @@ def _check_model(model: str) -> str:
     return model
 
 
+def _check_model_or_url(model: str) -> str:
+    """Do the same, but for a URL, which is looked at when it is copied."""
+    return model if is_url(model) else _check_model(model)
+
+
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.", callback=_check_model)]
+ModelOrUrl = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of the model.", callback=_check_model_or_url)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress and no messages, only results, warnings and errors.")

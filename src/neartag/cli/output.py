@@ -40,10 +40,16 @@ def suggest(command: str, purpose: str, *, quiet: bool = False) -> None:
     message(f"next: {escape_controls(command)}  {purpose}", quiet=quiet)
 
 
+def _tell_compiling() -> None:
+    message("compiling what this command needs, once: up to a minute (neartag warm-up compiles everything ahead)")
+
+
 def progress(quiet: bool) -> Progress:
     """Return how progress is shown: a bar on a terminal, lines elsewhere, nothing if quiet."""
+    from neartag.core import jit
     from neartag.core.progress import choose
 
+    jit.tell_compiling = None if quiet else _tell_compiling
     return choose("silent" if quiet else "auto")
 
 

@@ -13,11 +13,12 @@ import typer
 
 from neartag.cli import output
 from neartag.cli.engine_options import EngineName, Scheduler, WorkDir, Workers
-from neartag.cli.options import Jobs, Model, Quiet
+from neartag.cli.options import Jobs, ModelOrUrl, Quiet
 from neartag.cli.output_file import Overwrite, check_output
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import check_source
 from neartag.cli.trust_options import Trust, with_trust
+from neartag.cli.urls import with_urls
 from neartag.core.errors import DataError, ParameterError
 from neartag.work.engines import Engine
 
@@ -26,8 +27,9 @@ _ESCAPES = {**output.CONTROLS, ord("\\"): "\\\\"}
 
 @with_trust
 @with_reading
+@with_urls("model", "source")
 def predict(
-    model: Model,
+    model: ModelOrUrl,
     source: Annotated[
         str,
         typer.Argument(

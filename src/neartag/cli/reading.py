@@ -5,6 +5,7 @@ Heavy imports stand inside the functions: `neartag --help` reads this file.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -222,6 +223,14 @@ class Reading:
             self.label_per_row,
             self.sheet,
         )
+
+    def as_options(self) -> str:
+        """Return the options that say where the parts of a document stand, to be put after a command that is shown."""
+        given = [*(("--text-field", name) for name in self.text_field or [])]
+        given += [("--label-field", name) for name in self.label_field or []]
+        given += [("--id-field", self.id_field)] * (self.id_field != "id")
+        given += [("--sheet", self.sheet)] if self.sheet else []
+        return "".join(f" {option} {shlex.quote(name)}" for option, name in given)
 
     @property
     def part(self) -> str:

@@ -120,8 +120,11 @@ def tag(
             output.show_json(report)
         else:
             show_report(report, quiet)
-        table = "DATA" if texts[0] == STDIN else texts[0]
-        output.suggest(f"neartag review {model} {table}", "tells what to label next", quiet=quiet or as_json)
+        if min_score is None and report["with_labels"]:
+            purpose = f"writes only labels that are more probably right than wrong, not the best {k} of each row"
+            output.suggest("--threshold 0.5", purpose, quiet=quiet or as_json)
+        step = f"neartag review {model} {'DATA' if texts[0] == STDIN else texts[0]}{reading.as_options()}"
+        output.suggest(step, "tells what to label next", quiet=quiet or as_json)
         return
     refuse_paths(texts)
     tagger = _load_to_answer_once(model, trust)

@@ -16,6 +16,8 @@ from neartag.cli.model_folder import check_target, disk_bytes
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import HELP, check_source
+from neartag.cli.trust_options import Trust, with_trust
+from neartag.cli.urls import with_urls
 from neartag.cli.vocabulary_options import (
     LabelLanguage,
     OpenVocabulary,
@@ -35,6 +37,8 @@ CALIBRATIONS = ("auto", "isotonic", "platt", "none")
 
 @with_parameters
 @with_reading
+@with_trust
+@with_urls("data", written="model")
 def train(
     data: Annotated[str, typer.Argument(metavar="DATA", help=HELP + " Of a data set, its train part.")],
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder to save the model in.")],
@@ -144,6 +148,7 @@ def train(
     quiet: Quiet = False,
     *,
     reading: Reading,
+    trust: Trust,
     **given: str | None,
 ) -> None:
     """Train X1, or another method, and save the model in a folder.
@@ -161,8 +166,12 @@ def train(
     who = Engine(engine, workers, scheduler, work_dir, keep_work)
     who.check()
     if add_learners is not None:
-        merge.add_learners(data, model, add_learners, settings, who, reading, as_json=as_json, quiet=quiet)
+        merge.add_learners(data, model, add_learners, settings, who, reading, trust, as_json=as_json, quiet=quiet)
         return
+    if trust != Trust():
+        raise ParameterError(
+            "--expect-digest and --require-signature are for the model that --add-learners gives more learners"
+        )
     options = EncoderOptions(
         encoder if encoder is not None or preset is None else presets.get_encoder(preset),
         features,
@@ -183,6 +192,7 @@ def train(
     check_options(vocabulary, open_vocabulary, label_language)
     if who.has_folder and not chosen.by_tasks:
         raise ParameterError(f"--engine and --work-dir are for X1: {chosen.title} is trained in one go")
+    overwrite = overwrite or who.was_saving(model)  # an attempt that was killed may have saved it already
     check_target(model, overwrite)
 
     from neartag.cli.data import load_training
@@ -242,6 +252,7 @@ def train(
             output.message(f"votes alone decide: on {things} held out they were better than rankers", quiet=quiet)
         with progress.start(None, f"saving {model}"):
             check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
+            who.begin_saving(model)
             save_bundle(replace(stored, vocabulary=concepts), model)
     show_report(
         {

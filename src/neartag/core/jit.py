@@ -33,6 +33,8 @@ CSR = types.Tuple(SPARSE)
 
 # Kernels that another process compiles and keeps on disk, each with what to call to wait for that.
 compiled_elsewhere: dict[Kernel, Callable[[], Any]] = {}
+# Called once, after the first kernel that was not kept on disk: others may follow, and who waits wants to know why.
+tell_compiling: Callable[[], None] | None = None
 _compiling = threading.RLock()  # two threads may call a kernel for the first time at once
 
 
@@ -76,6 +78,7 @@ class Kernel:
                     self._dispatcher = _compile(self.py_func, self.signatures, self.fastmath, self.only_kernels_call)
                     if not self.only_kernels_call:
                         self._run = self._dispatcher
+                _tell_once(self._dispatcher)
             return self._dispatcher
 
     @property
@@ -104,6 +107,14 @@ def kernel(signature: types.Signature | Sequence[types.Signature], *, fastmath: 
 def inner_kernel(function: Callable[..., Any]) -> Kernel:
     """Make a function a kernel that only other kernels call, for whatever types they give it."""
     return Kernel(function, None, False)
+
+
+def _tell_once(dispatcher: Any) -> None:
+    """Tell that kernels are being compiled, where this one was not read from disk and nobody was told before."""
+    global tell_compiling
+    if tell_compiling is not None and dispatcher.stats.cache_misses:
+        tell, tell_compiling = tell_compiling, None
+        tell()
 
 
 def _compile(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 CONTROL_GROUP = "/sys/fs/cgroup/memory.max"  # where Linux says how much memory a container may use
@@ -31,8 +33,16 @@ def in_use() -> int:
         return 0
 
 
+def release() -> None:
+    """Give memory that was freed back to the system, where the system's allocator (glibc's) keeps it otherwise."""
+    if sys.platform != "linux":
+        return
+    with suppress(OSError, AttributeError):  # of another C library
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def total(control_group: str | Path = CONTROL_GROUP) -> int | None:
-    """Return the bytes of memory that the computer has, or that the container may use; None where neither is known."""
+    """Return the bytes of memory that the computer has, or that the container or process may use; None if unknown."""
     if sys.platform == "win32":
         from neartag.core import windows_memory
 
@@ -43,4 +53,13 @@ def total(control_group: str | Path = CONTROL_GROUP) -> int | None:
         known.append(int(Path(control_group).read_text(encoding="ascii")))
     except (AttributeError, ValueError, OSError):
         pass  # another system, no container, or no limit
-    return min((memory for memory in known if memory > 0), default=None)
+    limit = _process_limit()
+    return min((memory for memory in [*known, limit] if memory is not None and memory > 0), default=None)
+
+
+def _process_limit() -> int | None:
+    """Return the bytes of its own that the process may have at most (`ulimit -d`); None: no limit."""
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return None if limit == resource.RLIM_INFINITY else limit

@@ -13,6 +13,7 @@ from neartag.encoders.sentence_models.base import Identity
 from neartag.encoders.sentence_models.encoding import encode_texts
 from neartag.encoders.sentence_models.source import Source, find_source
 from neartag.encoders.sentence_models.vector_cache import VectorCache, default_cache
+from neartag.linalg.coded_rows import CodedRows, Vectors, float_blocks, float_rows
 from neartag.linalg.rows import normalise
 
 __all__ = ["ENCODER", "SentenceFeatures"]
@@ -93,6 +94,12 @@ class SentenceFeatures:
         """Open the encoder, and return the rows of texts as `transform` does."""
         return self.open().transform(texts, progress=progress, minutes=minutes)
 
+    def fit_transform_coded(
+        self, texts: Sequence[str], *, progress: Progress | None = None, minutes: float | None = None
+    ) -> CodedRows:
+        """Return the same rows, coded: in a quarter of the memory, as training holds vectors beside words."""
+        return self.open()._encode(texts, True, progress, minutes)
+
     def transform(
         self, texts: Iterable[str], *, progress: Progress | None = None, minutes: float | None = None
     ) -> np.ndarray:
@@ -111,15 +118,17 @@ class SentenceFeatures:
         ndarray of float32, (n, n_features)
             Each of length 1; zeros for a text that the encoder knows nothing of.
         """
-        sources = self._fitted_sources()
         if isinstance(texts, str):
             raise ParameterError("texts is a single string: give a list of texts")
         read: Sequence[str] = texts if isinstance(texts, Sequence) else list(texts)
-        work: dict[str, Any] = {"cache": self.cache, "progress": progress, "minutes": minutes}
-        parts = [normalise(encode_texts(source.open(), read, **work), in_place=True) for source in sources]
-        if len(parts) == 1:
-            return parts[0]
-        return normalise(np.hstack(parts), in_place=True)  # (n, all dimensions)
+        return self._encode(read, False, progress, minutes)
+
+    def _encode(self, texts: Sequence[str], coded: bool, progress: Progress | None, minutes: float | None) -> Any:
+        """Return the unit rows of texts, as CodedRows or as an array."""
+        work: dict[str, Any] = {"cache": self.cache, "progress": progress, "minutes": minutes, "coded": coded}
+        sources = self._fitted_sources()
+        parts = [normalise(encode_texts(source.open(), texts, **work), in_place=True) for source in sources]
+        return parts[0] if len(parts) == 1 else _side_by_side(parts)
 
     def forget_texts(self, texts: Iterable[str]) -> None:
         """Remove the kept vectors of texts: those of this encoder's cache, and of the user's own."""
@@ -156,6 +165,16 @@ class SentenceFeatures:
         if not hasattr(self, "_sources"):
             raise NeartagError("these SentenceFeatures have not opened their encoder yet: call fit(texts) first")
         return self._sources
+
+
+def _side_by_side(parts: list[Vectors]) -> Vectors:
+    """Return the vectors of several encoders as one row each (n, all dimensions), of unit length; coded if they are."""
+    if not isinstance(parts[0], CodedRows):
+        return normalise(np.hstack([float_rows(part) for part in parts]), in_place=True)
+    coded = CodedRows.empty(len(parts[0]), sum(part.shape[1] for part in parts))
+    for block, first in float_blocks(parts[0]):
+        coded.write(block, normalise(np.hstack([first, *(float_rows(part, block) for part in parts[1:])])))
+    return coded
 
 
 ENCODER = SentenceFeatures

@@ -6,14 +6,14 @@ int8 numbers, made float32 on the way: rows are never held as float32 all at onc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from neartag.core.threads import run_ranges
 from neartag.linalg import coded_row_kernels
-from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.quantization import INT8_TOP, choose_scale
 
 ROWS_AT_ONCE = 4096
@@ -27,22 +27,42 @@ class CodedRows:
     scales: np.ndarray  # (n,) float32
 
     @classmethod
-    def encode(cls, rows: np.ndarray, *, rows_at_once: int = ROWS_AT_ONCE) -> CodedRows:
+    def encode(cls, rows: Vectors, *, rows_at_once: int = ROWS_AT_ONCE) -> CodedRows:
         """Return rows (n, e), coded: each by itself, so that what becomes of one does not depend on the others.
 
-        Rows that were coded and decoded are coded as before.
+        Rows that were coded and decoded are coded as before; those that are coded are returned as they are.
         """
-        codes, scales = np.empty(rows.shape, np.int8), np.empty(len(rows), np.float32)
-        for first in range(0, len(rows), rows_at_once):
-            block = slice(first, first + rows_at_once)
-            own = rows[block]
-            scales[block] = choose_scale(np.abs(own).max(axis=1, initial=0), "int8")
-            codes[block] = np.clip(np.rint(own / scales[block][:, None]), -INT8_TOP, INT8_TOP)
-        return cls(codes, scales)
+        if isinstance(rows, CodedRows):
+            return rows
+        coded = cls.empty(*rows.shape)
+        for block, own in float_blocks(rows, rows_at_once=rows_at_once):
+            coded.write(block, own)
+        return coded
+
+    @classmethod
+    def empty(cls, count: int, dim: int) -> CodedRows:
+        """Return so many rows, all of which are to be written."""
+        return cls(np.empty((count, dim), np.int8), np.empty(count, np.float32))
+
+    def write(self, rows: slice | np.ndarray, vectors: np.ndarray) -> None:
+        """Write vectors (m, e) in place of some of the rows."""
+        scales = choose_scale(np.abs(vectors).max(axis=1, initial=0), "int8")
+        self.scales[rows] = scales
+        self.codes[rows] = np.clip(np.rint(vectors / scales[:, None]), -INT8_TOP, INT8_TOP)
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.codes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and numbers of a row."""
+        return len(self.codes), self.dim
+
+    @property
+    def size(self) -> int:
+        """Numbers of all rows."""
+        return int(self.codes.size)
 
     @property
     def dim(self) -> int:
@@ -53,9 +73,9 @@ class CodedRows:
         """Return some of the rows, or all, as float32 (m, e)."""
         return self.codes[rows].astype(np.float32) * self.scales[rows][:, None]
 
-    def take(self, rows: np.ndarray) -> CodedRows:
+    def take(self, rows: slice | np.ndarray) -> CodedRows:
         """Return some of the rows, by number or by a mask."""
-        return CodedRows(self.codes[rows], self.scales[rows])
+        return CodedRows(np.ascontiguousarray(self.codes[rows]), np.ascontiguousarray(self.scales[rows]))
 
     def append(self, others: CodedRows) -> CodedRows:
         """Return the rows with others after them."""
@@ -87,8 +107,18 @@ class CodedRows:
         return out
 
 
-def round_vectors(rows: Any) -> Any:
-    """Return hybrid rows with their vectors as they are after saving and loading; other rows as they are."""
-    if not isinstance(rows, HybridRows):
-        return rows
-    return replace(rows, vectors=CodedRows.encode(rows.vectors).decode())
+Vectors: TypeAlias = np.ndarray | CodedRows  # dense rows (n, e)
+
+
+def float_rows(vectors: Vectors, rows: slice | np.ndarray | None = None) -> np.ndarray:
+    """Return some of the vectors, or all, as float32 (m, e); an array as it is."""
+    if isinstance(vectors, CodedRows):
+        return vectors.decode(slice(None) if rows is None else rows)
+    return vectors if rows is None else vectors[rows]
+
+
+def float_blocks(vectors: Vectors, *, rows_at_once: int = ROWS_AT_ONCE) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield all vectors as float32, block by block, each with its rows: never all of them at once."""
+    for first in range(0, len(vectors), rows_at_once):
+        block = slice(first, min(first + rows_at_once, len(vectors)))
+        yield block, float_rows(vectors, block)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neartag.core.threads import run_pieces
+from neartag.linalg.coded_rows import CodedRows, float_blocks
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows, transpose
@@ -100,6 +101,8 @@ def column_squares(X: Rows) -> np.ndarray:
     if isinstance(X, HybridRows):
         of_vectors = X.vector_weight**2 * column_squares(X.vectors)
         return np.concatenate([column_squares(X.words), of_vectors])
+    if isinstance(X, CodedRows):
+        return sum((column_squares(own) for _, own in float_blocks(X)), np.zeros(X.dim))
     if hasattr(X, "nnz"):
         return np.bincount(X.indices, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[1])
     return np.einsum("ij,ij->j", X, X, dtype=np.float64)

@@ -26,7 +26,8 @@ def from_lists(
 
 def keep_entries(matrix: csr_matrix, kept: np.ndarray) -> csr_matrix:
     """Return the matrix with only those of its stored entries that `kept` (nnz,) marks."""
-    pieces = matrix.data[kept], matrix.indices[kept], pointer(kept)[matrix.indptr]
+    places = np.flatnonzero(kept)  # quicker than a running sum of all marks
+    pieces = matrix.data[places], matrix.indices[places], np.searchsorted(places, matrix.indptr)
     return csr_matrix(pieces, shape=matrix.shape)
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.coded_rows import CodedRows, Vectors, float_rows
+
 
 @dataclass(frozen=True, eq=False)
 class HybridRows:
@@ -22,7 +24,8 @@ class HybridRows:
     Parameters
     ----------
     words : csr_matrix of shape (n, d)
-    vectors : array of shape (n, e)
+    vectors : array of shape (n, e), or CodedRows
+        Coded they take a quarter of the memory; training holds them so.
     vector_weight : float, default 1.0
         What each vector is multiplied by, against the words.
 
@@ -37,7 +40,7 @@ class HybridRows:
     """
 
     words: csr_matrix
-    vectors: np.ndarray
+    vectors: Vectors
     vector_weight: float = 1.0
 
     @property
@@ -62,7 +65,9 @@ class HybridRows:
 
     def __getitem__(self, rows: Any) -> HybridRows:
         """Return some of the rows, chosen as those of a matrix are."""
-        return replace(self, words=self.words[rows], vectors=np.ascontiguousarray(self.vectors[rows]))
+        own = self.vectors
+        vectors = own.take(rows) if isinstance(own, CodedRows) else np.ascontiguousarray(own[rows])
+        return replace(self, words=self.words[rows], vectors=vectors)
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -77,8 +82,9 @@ class HybridRows:
         return np.hstack([self.words.toarray(), self.weighted_vectors()])
 
     def weighted_vectors(self) -> np.ndarray:
-        """Return the vectors times their weight (n, e)."""
-        return self.vectors if self.vector_weight == 1 else self.vectors * np.float32(self.vector_weight)
+        """Return the vectors times their weight (n, e), as float32."""
+        vectors = float_rows(self.vectors)
+        return vectors if self.vector_weight == 1 else vectors * np.float32(self.vector_weight)
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of weights (d + e, width) that belong to the words, and those of the vectors, weighted."""
@@ -90,7 +96,7 @@ class HybridRows:
     def vstack(cls, parts: list[HybridRows]) -> HybridRows:
         """Return the rows of several, one after the other."""
         words = csr_matrix(sparse.vstack([part.words for part in parts], format="csr"))
-        return replace(parts[0], words=words, vectors=np.vstack([part.vectors for part in parts]))
+        return replace(parts[0], words=words, vectors=np.vstack([float_rows(part.vectors) for part in parts]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +104,7 @@ class HybridColumns:
     """The transpose of hybrid rows, (d + e, n), for products with it."""
 
     words: csr_matrix  # (d, n)
-    vectors: np.ndarray  # (n, e), as they are: BLAS takes a transpose as it stands
+    vectors: Vectors  # (n, e), as they are: BLAS takes a transpose as it stands
     vector_weight: float = 1.0
 
     @property
@@ -120,5 +126,12 @@ def words_of(rows: Any) -> Any:
 
 
 def vectors_of(rows: Any) -> np.ndarray | None:
-    """Return the vectors of hybrid rows, without their weight; None of other rows."""
-    return rows.vectors if isinstance(rows, HybridRows) else None
+    """Return the vectors of hybrid rows as float32, without their weight; None of other rows."""
+    return float_rows(rows.vectors) if isinstance(rows, HybridRows) else None
+
+
+def round_vectors(rows: Any) -> Any:
+    """Return hybrid rows with their vectors as they are after saving and loading; other rows as they are."""
+    if not isinstance(rows, HybridRows):
+        return rows
+    return replace(rows, vectors=CodedRows.encode(rows.vectors).decode())

@@ -25,7 +25,7 @@ BLOCK = 2**20  # values looked at together
 def put_rows(arrays: dict[str, np.ndarray], name: str, rows: Rows, precision: str = "float32") -> None:
     """Put rows under a name into `arrays`; float16 and int8 rows with one scale per column.
 
-    The vectors of hybrid rows are coded. Who goes on with the rows codes them before: `coded_rows.round_vectors`.
+    The vectors of hybrid rows are coded. Who goes on with the rows codes them before: `hybrid_rows.round_vectors`.
     """
     if isinstance(rows, HybridRows):
         put_rows(arrays, name, rows.words, precision)

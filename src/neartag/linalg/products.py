@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from neartag.core.threads import run_pieces, run_ranges, sum_blocks
+from neartag.core.threads import run_blocks, run_pieces, run_ranges, sum_blocks
 from neartag.linalg import product_kernels
+from neartag.linalg.coded_rows import CodedRows, Vectors
 from neartag.linalg.hybrid_rows import HybridColumns, HybridRows
-from neartag.linalg.rows import Rows, csr_arrays
+from neartag.linalg.rows import Rows, csr_arrays, dense
 
 
 def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
@@ -26,6 +27,8 @@ def matmul(rows: Rows, weights: Rows, threads: int = 1) -> np.ndarray:
         return out
     if isinstance(rows, HybridColumns):
         return _transposed_times(rows, weights, threads)
+    if isinstance(rows, CodedRows):
+        return _coded_times(rows, dense(weights), threads)
     if not sparse.issparse(rows):
         if sparse.issparse(weights):
             return np.ascontiguousarray(rows @ weights)
@@ -45,9 +48,33 @@ def _transposed_times(columns: HybridColumns, right: np.ndarray, threads: int) -
     d = columns.words.shape[0]
     out = np.empty((columns.shape[0], right.shape[1]), np.float32)
     out[:d] = matmul(columns.words, right, threads)
-    out[d:] = transpose_matmul(columns.vectors, np.ascontiguousarray(right, np.float32), threads)
+    out[d:] = _vectors_transposed_times(columns.vectors, np.ascontiguousarray(right, np.float32), threads)
     out[d:] *= np.float32(columns.vector_weight)
     return out
+
+
+def _coded_times(rows: CodedRows, weights: np.ndarray, threads: int) -> np.ndarray:
+    """Return coded rows (n, e) times weights (e, width); codes are made float32 in blocks that stay in cache."""
+    out = np.empty((len(rows), weights.shape[1]), np.float32)
+
+    def multiply(start: int, stop: int) -> None:
+        np.matmul(rows.codes[start:stop].astype(np.float32), weights, out=out[start:stop])
+        out[start:stop] *= rows.scales[start:stop, None]
+
+    run_blocks(multiply, len(rows), threads)
+    return out
+
+
+def _vectors_transposed_times(vectors: Vectors, right: np.ndarray, threads: int) -> np.ndarray:
+    """Return the transpose of vectors (n, e), coded or not, times a dense matrix (n, width): (e, width)."""
+    if not isinstance(vectors, CodedRows):
+        return transpose_matmul(vectors, right, threads)
+    codes, scales = vectors.codes, vectors.scales
+
+    def summand(start: int, stop: int) -> np.ndarray:
+        return codes[start:stop].astype(np.float32).T @ (scales[start:stop, None] * right[start:stop])
+
+    return sum_blocks(summand, len(vectors), threads)
 
 
 def matmul_rows(tall: np.ndarray, small: np.ndarray, threads: int) -> np.ndarray:

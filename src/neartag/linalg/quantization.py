@@ -15,10 +15,13 @@ again moves P@k by 0.05 at most, some up and some down (`benchmarks/model_size.p
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy import sparse
 
-from neartag.linalg.rows import Rows
+if TYPE_CHECKING:  # rows may be coded, which is done with what is here
+    from neartag.linalg.rows import Rows
 
 TYPES = {"float32": np.float32, "float16": np.float16, "int8": np.int8}
 # float16 ends at 2¹⁶. A column's largest number is scaled to just below 2¹⁵, so that small numbers keep most bits.

@@ -14,6 +14,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg import large_arrays, large_csr
+from neartag.linalg.coded_rows import CodedRows, Vectors, float_blocks
 from neartag.linalg.hybrid_rows import HybridColumns, HybridRows
 
 Rows: TypeAlias = Any  # np.ndarray | csr_matrix | HybridRows; scipy gives its matrices no types
@@ -37,6 +39,8 @@ def as_rows(X: object) -> Rows:
     """Return X as float32 rows, dense in C order or CSR with sorted, summed indices; no copy where it is so already."""
     if isinstance(X, HybridRows):
         return replace(X, words=as_rows(X.words), vectors=as_rows(X.vectors))
+    if isinstance(X, CodedRows):
+        return X
     if sparse.issparse(X):
         rows = csr_matrix(X, dtype=np.float32)
         if not rows.has_canonical_format:
@@ -109,6 +113,9 @@ def used_columns(rows: Rows) -> tuple[Rows, np.ndarray | None]:
     columns = np.flatnonzero(occurs).astype(np.int32)
     if len(columns) == rows.shape[1] or not len(columns):
         return rows, None
+    if sparse.issparse(rows):  # every entry's column is there: a table tells its place with less memory than a search
+        place = np.cumsum(occurs, dtype=np.int32) - 1
+        return csr_matrix((rows.data, place[rows.indices], rows.indptr), shape=(rows.shape[0], len(columns))), columns
     return select_columns(rows, columns), columns
 
 
@@ -131,7 +138,7 @@ def transpose(rows: Rows) -> Rows:
     if isinstance(rows, HybridRows):
         return HybridColumns(transpose(rows.words), rows.vectors, rows.vector_weight)
     if sparse.issparse(rows):
-        return csr_matrix(rows.T.tocsr())
+        return large_csr.transpose(rows)
     return np.ascontiguousarray(rows.T)
 
 
@@ -141,8 +148,10 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
     A row that has unit length, up to rounding, does not change. If no row changes, the rows given are returned.
     `in_place` overwrites the rows given, if they are writable float32, so that no second copy is held. `widened` is how
     many entries are worked on in float64 at a time; the result does not depend on it. Of hybrid rows each part is
-    made of unit length.
+    made of unit length; vectors that are coded were before, and stay as they are.
     """
+    if isinstance(rows, CodedRows):
+        return rows
     if isinstance(rows, HybridRows):
         words, vectors = (normalise(part, in_place=in_place, widened=widened) for part in (rows.words, rows.vectors))
         return replace(rows, words=words, vectors=vectors)
@@ -167,11 +176,46 @@ def normalise(rows: Rows, *, in_place: bool = False, widened: int = WIDENED_ENTR
     return result
 
 
+def code_unit_vectors(vectors: Vectors) -> CodedRows:
+    """Return vectors (n, e) of unit length, coded: block by block, so that there is no copy of all as float32."""
+    if isinstance(vectors, CodedRows):
+        return vectors
+    coded = CodedRows.empty(*vectors.shape)
+    for block, own in float_blocks(vectors):
+        coded.write(block, normalise(as_rows(own)))
+    return coded
+
+
+def as_training_rows(X: object) -> Rows:
+    """Return X as unit rows, in the form that training holds them: the vectors of hybrid rows coded."""
+    if not isinstance(X, HybridRows):
+        return normalise(as_rows(X))
+    return replace(X, words=normalise(as_rows(X.words)), vectors=code_unit_vectors(X.vectors))
+
+
+def take_rows(rows: Rows, numbers: np.ndarray) -> Rows:
+    """Return some of the rows, by their numbers or a mask: in a file where they are large, see `large_arrays`."""
+    if isinstance(rows, HybridRows):
+        return replace(rows, words=take_rows(rows.words, numbers), vectors=take_rows(rows.vectors, numbers))
+    if isinstance(rows, CodedRows):
+        return CodedRows(take_rows(rows.codes, numbers), take_rows(rows.scales, numbers))
+    if sparse.issparse(rows):
+        return large_csr.take_rows(rows, numbers)
+    return large_arrays.take(rows, np.flatnonzero(numbers) if numbers.dtype == bool else numbers)
+
+
+def row_block(rows: Rows, first: int, last: int) -> Rows:
+    """Return the rows from `first` up to `last`; of sparse ones no entry is copied."""
+    return large_csr.row_range(rows, first, last) if sparse.issparse(rows) else rows[first:last]
+
+
 def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:
     """Return the Euclidean length of each row (n,), in float64."""
     if isinstance(rows, HybridRows):
         words, vectors = (row_lengths(part, widened=widened) for part in (rows.words, rows.vectors))
         return np.hypot(words, rows.vector_weight * vectors)
+    if isinstance(rows, CodedRows):
+        return np.concatenate([np.empty(0), *(row_lengths(own, widened=widened) for _, own in float_blocks(rows))])
     ends = _row_ends(rows)
     return np.concatenate([np.empty(0), *(_lengths(rows, ends, *block) for block in _blocks(ends, widened))])
 
@@ -179,7 +223,7 @@ def row_lengths(rows: Rows, *, widened: int = WIDENED_ENTRIES) -> np.ndarray:
 def column_counts(rows: Rows) -> np.ndarray:
     """Return how many rows have something in each column (d,)."""
     if sparse.issparse(rows):
-        return np.bincount(rows.indices, minlength=rows.shape[1])
+        return large_csr.column_counts(rows)
     return np.count_nonzero(rows, axis=0)
 
 

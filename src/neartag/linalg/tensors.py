@@ -99,7 +99,7 @@ def map_arrays(handle: BinaryIO, what: str, *, after: int = 0) -> dict[str, np.n
         raise _damage_error(what, "its header is not a JSON object")
     header.pop(RESERVED_NAME, None)
 
-    body = content[start:]
+    size = content.size - start
     layout = {name: _read_entry(entry, name, what) for name, entry in header.items()}
     end = 0
     # Arrays lie end to end; anything else would be an overlap or bytes that belong to nothing.
@@ -107,9 +107,9 @@ def map_arrays(handle: BinaryIO, what: str, *, after: int = 0) -> dict[str, np.n
         if begin != end:
             raise _damage_error(what, "its arrays overlap or leave gaps")
         end = stop
-    if end != body.size:
-        raise _damage_error(what, f"its arrays take {end} bytes of {body.size}")
-    return {name: _view(body, start, *place, name, what) for name, place in layout.items()}
+    if end != size:
+        raise _damage_error(what, f"its arrays take {end} bytes of {size}")
+    return {name: _view(whole, start, *place, name, what) for name, place in layout.items()}
 
 
 def _read_entry(entry: Any, name: str, what: str) -> tuple[np.dtype, tuple[int, ...], int, int]:
@@ -131,14 +131,17 @@ def _are_sizes(value: Any) -> bool:
 
 
 def _view(
-    body: np.ndarray, start: int, dtype: np.dtype, shape: tuple[int, ...], begin: int, stop: int, name: str, what: str
+    whole: np.memmap, start: int, dtype: np.dtype, shape: tuple[int, ...], begin: int, stop: int, name: str, what: str
 ) -> np.ndarray:
     # Compiled kernels need aligned arrays; what safetensors writes always is aligned.
     if (start + begin) % dtype.itemsize and stop > begin:
         raise _damage_error(what, f"its array {name!r} is not aligned")
     try:
-        # A plain array over the map: results computed from it are then no memmaps themselves.
-        return np.asarray(body[begin:stop]).view(dtype).reshape(shape)
+        # A plain array over the map, and not a part of a larger array: scipy copies such parts where it likes.
+        count = (stop - begin) // dtype.itemsize
+        if not count:
+            return np.asarray(whole[:0]).view(dtype).reshape(shape)
+        return np.frombuffer(whole._mmap, dtype, count, start + begin).reshape(shape)  # type: ignore[attr-defined]
     except (ValueError, OverflowError) as error:  # an empty array with a side that numpy cannot count
         raise _damage_error(what, f"its array {name!r} has the impossible shape {shape}") from error
 

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 from neartag.core import memory
 from neartag.core.errors import ParameterError
+from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import as_rows
 
@@ -33,12 +34,22 @@ def check_features(X: Any, n_features: int | None = None, owner: str = "the clas
         checked = replace(X, words=words, vectors=vectors)
         _check_width(checked, n_features, owner, name)
         return checked
+    if isinstance(X, CodedRows):
+        return _check_coded(X, name)
     matrix: Any = _sparse_features(X, name) if sparse.issparse(X) else _dense_features(X, name)
     _check_finite(matrix, name)
     if sparse.issparse(matrix) and not matrix.has_canonical_format:
         matrix = _sum_duplicates(matrix, name)
     _check_width(matrix, n_features, owner, name)
     return matrix
+
+
+def _check_coded(X: CodedRows, name: str) -> CodedRows:
+    codes, scales = X.codes, X.scales
+    fine = codes.ndim == 2 and codes.dtype == np.int8 and scales.dtype == np.float32 and scales.shape == codes.shape[:1]
+    if not fine or not np.isfinite(scales).all():
+        raise ParameterError(f"{name} must have int8 codes (points, numbers) and a finite float32 scale for each point")
+    return X
 
 
 def _check_width(matrix: Any, n_features: int | None, owner: str, name: str) -> None:

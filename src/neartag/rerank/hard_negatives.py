@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.coded_rows import float_rows
 from neartag.linalg.hybrid_rows import HybridRows
-from neartag.linalg.rows import Rows, column_counts, csr_arrays
+from neartag.linalg.rows import Rows, column_counts, csr_arrays, row_block, take_rows
 from neartag.rerank.candidates import generate
 from neartag.rerank.label_centroids import LabelCentroids
 from neartag.search.exact import Neighbours
@@ -62,12 +63,14 @@ class NeighbourSearch:
         if many == n:
             return cls(X, np.arange(n), FeatureIndex.from_rows(X))
         searched = np.sort(np.random.default_rng(seed).choice(n, many, replace=False))
-        return cls(X, searched, FeatureIndex.from_rows(X[searched]))
+        return cls(X, searched, FeatureIndex.from_rows(take_rows(X, searched)))
 
     def find(self, block: slice, threads: int) -> Neighbours:
         """Return the neighbours of some points and their cosines (m, count), the points themselves left out."""
         count = min(HARD_NEGATIVE_NEIGHBOURS + 1, len(self.searched))
-        ids, cosines = self.index.find(self.X[block], count, threads, PRUNE_LOOSELY)
+        ids, cosines = self.index.find(
+            row_block(self.X, *block.indices(self.X.shape[0])[:2]), count, threads, PRUNE_LOOSELY
+        )
         ids = np.where(ids >= 0, self.searched[ids], -1).astype(np.int32)
         return self._leave_out_itself(block, ids, cosines)
 
@@ -76,7 +79,7 @@ class NeighbourSearch:
         if self.vectors is None:
             return None
         count = min(HARD_NEGATIVE_NEIGHBOURS + 1, self.X.shape[0])
-        return self._leave_out_itself(block, *self.vectors.find(self.X.vectors[block], count, threads))
+        return self._leave_out_itself(block, *self.vectors.find(float_rows(self.X.vectors, block), count, threads))
 
     def _leave_out_itself(self, block: slice, ids: np.ndarray, cosines: np.ndarray) -> Neighbours:
         itself = ids == np.arange(self.X.shape[0], dtype=np.int32)[block][:, None]
@@ -151,7 +154,8 @@ def find_in_block(
     threads: int,
 ) -> csr_matrix:
     """Return where each label is a wrong candidate among the points of a block (m, L)."""
-    rows, own = X[block], Y[block]
+    first, last, _ = block.indices(X.shape[0])
+    rows, own = row_block(X, first, last), Y[block]
     voters = _as_voters(neighbours.find(block, threads), FEATURE_SHARPNESS)
     by_vectors = neighbours.find_by_vectors(block, threads)
     vector_voters = None if by_vectors is None else _as_voters(by_vectors, VECTOR_SHARPNESS)

@@ -10,8 +10,10 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges
-from neartag.linalg import csr
-from neartag.linalg.hybrid_rows import vectors_of, words_of
+from neartag.linalg import csr, large_csr
+from neartag.linalg.coded_rows import Vectors, float_blocks
+from neartag.linalg.hybrid_rows import HybridRows, words_of
+from neartag.linalg.large_arrays import block_bytes
 from neartag.linalg.rows import TABLE_ENTRIES, CSRArrays, Rows, csr_arrays, dense_if_faster, normalise, transpose
 from neartag.search import topk_kernels
 from neartag.search.vector_index import VectorIndex
@@ -21,6 +23,8 @@ from neartag.search.vector_index import VectorIndex
 ENTRIES_KEPT, MANY_LABELS, ENTRIES_KEPT_OF_MANY = 50, 10_000, 30
 # Labels whose sums are made at once.
 LABELS_AT_ONCE = 4096
+# Bytes at the peak for each entry of such sums, with all copies.
+BYTES_PER_SUMMED = 40
 
 
 @dataclass
@@ -63,8 +67,8 @@ class LabelCentroids:
         max_table: int = TABLE_ENTRIES,
     ) -> LabelCentroids:
         """Return the centroids of the labels of all blocks, as `make_block` makes them, of unit rows (n, d)."""
-        vectors = None if vectors_of(X) is None else _mean_vectors(X.vectors, Y, threads)
-        means = sparse.vstack([means for means, _ in blocks], format="csr").astype(np.float32)  # (L, d)
+        vectors = _mean_vectors(X.vectors, Y, threads) if isinstance(X, HybridRows) else None
+        means = large_csr.vstack([means for means, _ in blocks]).astype(np.float32, copy=False)  # (L, d)
         lengths = np.concatenate([lengths for _, lengths in blocks])
         return cls(transpose(means), lengths, max_table, vectors)
 
@@ -91,15 +95,39 @@ def count_entries_kept(Y: csr_matrix) -> int:
 
 
 def make_block(X: Rows, having: csr_matrix, entries_kept: int, threads: int) -> tuple[csr_matrix, np.ndarray]:
-    """Return the means (m, d) of some labels, given who has them (m, n), and the lengths of their sums (m,)."""
-    sums = csr_matrix(having @ words_of(X))  # (m, d)
+    """Return the means (m, d) of some labels, given who has them (m, n), and the lengths of their sums (m,).
+
+    Within a limit of memory a few labels are summed at a time: until all but its largest entries are dropped, a sum
+    has a number for each word of all its points.
+    """
+    words, limit = words_of(X), block_bytes()
+    if limit is None or not sparse.issparse(words):
+        return _sum_labels(words, having, entries_kept, threads)
+    entries = np.diff(csr.pointer(np.diff(words.indptr)[having.indices])[having.indptr])  # (m,) of each label's points
+    most = csr.pointer(np.minimum(entries, words.shape[1]))
+    blocks, first = [], 0
+    while first < having.shape[0]:
+        last = int(np.searchsorted(most, most[first] + limit // BYTES_PER_SUMMED, side="right")) - 1
+        last = max(first + 1, last)
+        blocks.append(_sum_labels(words, having[first:last], entries_kept, threads))
+        first = last
+    return large_csr.vstack([means for means, _ in blocks]), np.concatenate([lengths for _, lengths in blocks])
+
+
+def _sum_labels(words: Rows, having: csr_matrix, entries_kept: int, threads: int) -> tuple[csr_matrix, np.ndarray]:
+    sums = csr_matrix(having @ words)  # (m, d)
     lengths = np.sqrt(np.asarray(sums.multiply(sums).sum(axis=1)).ravel()).astype(np.float32, copy=False)
     return _largest_entries(sums, np.where(lengths > 0, lengths, 1), entries_kept, threads), lengths
 
 
-def _mean_vectors(vectors: np.ndarray, Y: csr_matrix, threads: int) -> VectorIndex:
+def _mean_vectors(vectors: Vectors, Y: csr_matrix, threads: int) -> VectorIndex:
     """Return the index of each label's mean vector (L, e), of unit length; zeros where a label has none."""
-    return VectorIndex.from_vectors(normalise(csr_matrix(Y.T.tocsr()) @ vectors, in_place=True), threads)
+    sums = np.zeros((Y.shape[1], vectors.shape[1]), np.float32)
+    for block, own in float_blocks(vectors):
+        having = Y[block]
+        used = np.unique(having.indices)  # of many labels a block has few
+        sums[used] += having[:, used].T @ own
+    return VectorIndex.from_vectors(normalise(sums, in_place=True), threads)
 
 
 def _largest_entries(sums: csr_matrix, lengths: np.ndarray, count: int, threads: int) -> csr_matrix:

@@ -7,7 +7,7 @@ import numpy as np
 from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import words_of
 from neartag.linalg.packing import put_coded
-from neartag.linalg.rows import Rows, csr_arrays
+from neartag.linalg.rows import Rows, csr_arrays, take_rows
 from neartag.rerank.candidates import Candidates
 from neartag.rerank.fusion import Fusion
 from neartag.rerank.hard_negatives import NeighbourSearch
@@ -49,7 +49,7 @@ def search_to_arrays(search: NeighbourSearch) -> Arrays:
     arrays = index_to_arrays(search.index)
     arrays["searched"] = search.searched
     if search.index.is_sparse and len(search.searched) < search.X.shape[0]:
-        put_matrix(arrays, "searched_rows", words_of(search.X)[search.searched])
+        put_matrix(arrays, "searched_rows", take_rows(words_of(search.X), search.searched))
     return arrays | ({} if search.vectors is None else vectors_to_arrays(search.vectors))
 
 

@@ -147,7 +147,7 @@ class RerankPlan:
             yield from self._prepare("all")
             yield from self._fit_rankers("all")
         ranked = tuple(f"rankers/{self.of}/{number:05d}" for number in range(len(self.label_blocks())))
-        inputs = (*self.decision_inputs(), "fusion", f"centroids/{self.of}")
+        inputs = (*self.decision_inputs(), f"centroids/{self.of}")
         inputs = (*inputs, *ranked) if self.is_refitted else inputs
         arguments = {"of": self.of, "size": self.size}
         yield Task("reranker", "reranker", STEPS + "join_reranker", inputs, arguments, len(self.label_counts))

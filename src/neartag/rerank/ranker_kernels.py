@@ -10,6 +10,7 @@ import numpy as np
 
 from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
+from neartag.linalg.coded_row_kernels import CODES
 from neartag.linalg.product_kernels import first_not_below, row_times_dense
 
 # What a step of a search costs, against going through one weight, and what a search costs before its first.
@@ -129,24 +130,24 @@ def _shuffle(order, active, state):
 PROBLEM = types.Tuple((IDS, COUNT))
 
 
-# The vectors beside the words (n, e), and what they are multiplied by; (n, 0) where there are none.
-VECTORS = types.Tuple((MATRIX, FLOAT))
+# The codes of vectors beside the words (n, e), (n, 0) where there are none, and what each row is multiplied by (n,).
+VECTORS = types.Tuple((CODES, VALUES))
 
 
-@kernel(FLOAT(MATRIX, COUNT, FLOAT[::1]), fastmath=True)
-def _times_dense(vectors, i, weights):
-    """vectors[i] · weights, many numbers at a time."""
+@kernel(FLOAT(CODES, COUNT, FLOAT[::1]), fastmath=True)
+def _times_dense(codes, i, weights):
+    """codes[i] · weights, many numbers at a time."""
     total = np.float32(0.0)
     for j in range(weights.shape[0]):
-        total += vectors[i, j] * weights[j]
+        total += np.float32(codes[i, j]) * weights[j]
     return total
 
 
-@kernel(types.void(MATRIX, COUNT, FLOAT, FLOAT[::1]), fastmath=True)
-def _add_dense(vectors, i, factor, weights):
-    """weights += factor · vectors[i]."""
+@kernel(types.void(CODES, COUNT, FLOAT, FLOAT[::1]), fastmath=True)
+def _add_dense(codes, i, factor, weights):
+    """weights += factor · codes[i]."""
     for j in range(weights.shape[0]):
-        weights[j] += factor * vectors[i, j]
+        weights[j] += factor * np.float32(codes[i, j])
 
 
 @kernel(
@@ -162,7 +163,7 @@ def _descend(rows, vectors, squares, problem, soft, w, dense_w, alpha, bias, ord
     active, and the largest and the smallest projected gradient.
     """
     indptr, indices, data = rows
-    dense, weight = vectors
+    codes, scales = vectors
     points, positives = problem
     highest, lowest, place = -np.inf, np.inf, 0
     while place < active:
@@ -173,7 +174,7 @@ def _descend(rows, vectors, squares, problem, soft, w, dense_w, alpha, bias, ord
         for p in range(indptr[i], indptr[i + 1]):
             gradient += w[np.uint32(indices[p])] * data[p]  # without a sign, numba need not ask for it
         if dense_w.shape[0] > 0:
-            gradient += weight * _times_dense(dense, i, dense_w)
+            gradient += scales[i] * _times_dense(codes, i, dense_w)
         gradient = gradient * y - 1.0 + alpha[at] * soft
         projected = gradient
         if alpha[at] == 0.0:
@@ -190,7 +191,7 @@ def _descend(rows, vectors, squares, problem, soft, w, dense_w, alpha, bias, ord
             for p in range(indptr[i], indptr[i + 1]):
                 w[np.uint32(indices[p])] += change * data[p]
             if dense_w.shape[0] > 0:
-                _add_dense(dense, i, np.float32(change) * weight, dense_w)
+                _add_dense(codes, i, np.float32(change) * scales[i], dense_w)
             bias += change
         place += 1
     return bias, active, highest, lowest

@@ -10,14 +10,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_pieces, run_ranges
-from neartag.linalg import csr
-from neartag.linalg.coded_rows import CodedRows
+from neartag.linalg import csr, large_arrays, large_csr
+from neartag.linalg.coded_rows import CodedRows, float_rows
 from neartag.linalg.hybrid_rows import HybridRows, words_of
-from neartag.linalg.rows import TABLE_ENTRIES, CSRArrays, Rows, csr_arrays, dense_if_faster, row_lengths, transpose
+from neartag.linalg.rows import (
+    TABLE_ENTRIES,
+    CSRArrays,
+    Rows,
+    column_counts,
+    csr_arrays,
+    dense_if_faster,
+    row_lengths,
+    transpose,
+)
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.rerank import ranker_kernels
 from neartag.rerank.ranker_kernels import SEARCH_START, SEARCH_STEP
@@ -51,7 +59,7 @@ class Rankers:
         """Return w·x + b of each row's candidates (m, room); 0 where there is none."""
         out = self._word_margins(X, labels, threads)
         if isinstance(X, HybridRows) and self.vectors is not None:
-            out += np.float32(X.vector_weight) * self.vectors.products(X.vectors, labels, threads)
+            out += np.float32(X.vector_weight) * self.vectors.products(float_rows(X.vectors), labels, threads)
         return out
 
     def _word_margins(self, X: Rows | SingleRow, labels: np.ndarray, threads: int) -> np.ndarray:
@@ -83,7 +91,7 @@ class Rankers:
         Neither matters where they are so well filled, and labels so few, that they are read as a table.
         """
         rows = csr_matrix(words_of(X))
-        of_feature = np.bincount(self.weights.indices, minlength=self.weights.shape[1])
+        of_feature = column_counts(self.weights)
         of_label = np.diff(self.weights.indptr)
         by_feature = 2 * int(of_feature[rows.indices].sum())  # once to add, once to clear
         mask = labels >= 0
@@ -95,7 +103,7 @@ class Rankers:
     def with_labels(self, others: Rankers, chosen: np.ndarray) -> Rankers:
         """Return the rankers with those of the chosen labels (L,) taken from others."""
         places = np.arange(len(chosen)) + np.where(chosen, len(chosen), 0)
-        weights = csr_matrix(sparse.vstack([self.weights, others.weights], format="csr")[places])
+        weights = large_csr.take_rows(large_csr.vstack([self.weights, others.weights]), places)
         vectors = self.vectors
         if vectors is not None and others.vectors is not None:
             vectors = vectors.append(others.vectors).take(places)
@@ -165,15 +173,28 @@ class Problems:
     @classmethod
     def from_labels(cls, X: Rows, Y: csr_matrix, hard_negatives: csr_matrix) -> Problems:
         """Return the problems of rows X (n, d) with labels Y (n, L), and where each is a wrong candidate (n, L)."""
-        having, against = csr_matrix(Y.T.tocsr()), csr_matrix(hard_negatives.T.tocsr())  # (L, n) each
-        positives = np.diff(having.indptr).astype(np.int64)
-        counts = np.where(positives > 0, positives + np.diff(against.indptr), 0)
+        return cls.from_blocks(X, Y, [hard_negatives])
+
+    @classmethod
+    def from_blocks(cls, X: Rows, Y: csr_matrix, hard_negatives: list[csr_matrix]) -> Problems:
+        """Return the same, given the hard negatives of one block of points (m, L) after the other.
+
+        One block is turned at a time, and written to where each label's points are: all of them may be large.
+        """
+        positives = column_counts(Y)
+        negatives = sum((column_counts(block) for block in hard_negatives), np.zeros_like(positives))
+        counts = np.where(positives > 0, positives + negatives, 0)
         pointer = csr.pointer(counts).astype(np.int64)
-        points = np.empty(pointer[-1], np.int32)
-        _fill(points, pointer[:-1], having)
-        if (positives == 0).any():
-            against = csr.keep_entries(against, np.repeat(positives > 0, np.diff(against.indptr)))
-        _fill(points, pointer[:-1] + positives, against)
+        points = large_arrays.empty(int(pointer[-1]), np.int32)
+        _fill(points, pointer[:-1], transpose(Y))
+        free, first = pointer[:-1] + positives, 0  # where the next hard negative of each label goes
+        for block in hard_negatives:
+            against = transpose(block)  # (L, m)
+            if (positives == 0).any():
+                against = csr.keep_entries(against, np.repeat(positives > 0, np.diff(against.indptr)))
+            _fill(points, free, against, first)
+            free += np.diff(against.indptr)
+            first += block.shape[0]
         return cls(pointer, points, positives, row_lengths(X) ** 2)
 
     def for_labels(self, first: int, last: int, chosen: np.ndarray | None = None) -> Problems:
@@ -199,10 +220,11 @@ def fit_problems(
 ) -> Rankers:
     """Return the rankers of these problems over unit rows X (n, d), each by itself, as `fit_rankers` does."""
     X = csr_matrix(X) if isinstance(X, np.ndarray) else X
-    rows, vectors = as_csr_arrays(X), (np.empty((X.shape[0], 0), np.float32), np.float32(1))
+    rows, vectors = as_csr_arrays(X), (np.empty((X.shape[0], 0), np.int8), np.empty(0, np.float32))
     labels, d = len(problems.positives), words_of(X).shape[1]
     if isinstance(X, HybridRows):
-        vectors = X.vectors, np.float32(X.vector_weight)
+        coded = CodedRows.encode(X.vectors)
+        vectors = coded.codes, np.float32(X.vector_weight) * coded.scales
     dense = np.zeros((labels, vectors[0].shape[1]), np.float32)
     pointer, points, positives = problems.pointer, problems.points, problems.positives
     entries = csr.pointer(np.diff(rows[0])[points])[pointer]  # running number of entries at each label
@@ -233,20 +255,22 @@ def join_rankers(blocks: list[Rankers]) -> Rankers:
     for each in blocks[1:]:
         vectors = None if vectors is None or each.vectors is None else vectors.append(each.vectors)
     return Rankers(
-        csr_matrix(sparse.vstack([each.weights for each in blocks], format="csr")),
+        large_csr.vstack([each.weights for each in blocks]),
         np.concatenate([each.bias for each in blocks]),
         np.concatenate([each.known for each in blocks]),
         vectors=vectors,
     )
 
 
-def _fill(points: np.ndarray, starts: np.ndarray, lists: csr_matrix, *, block_entries: int = BLOCK_ENTRIES) -> None:
-    """Write each list's row numbers into `points` from its start on; block by block, which bounds the memory."""
+def _fill(
+    points: np.ndarray, starts: np.ndarray, lists: csr_matrix, shift: int = 0, *, block_entries: int = BLOCK_ENTRIES
+) -> None:
+    """Write each list's numbers, plus a shift, into `points` from its start on; block by block to bound the memory."""
     shifts, pointer = starts - lists.indptr[:-1], lists.indptr
     first = 0
     while first < len(shifts):
         last = max(first + 1, int(np.searchsorted(pointer, pointer[first] + block_entries, side="right")) - 1)
         own = slice(int(pointer[first]), int(pointer[last]))
         places = np.repeat(shifts[first:last], np.diff(pointer[first : last + 1]))
-        points[np.arange(own.start, own.stop) + places] = lists.indices[own]
+        points[np.arange(own.start, own.stop) + places] = lists.indices[own] + np.int32(shift)
         first = last

@@ -24,28 +24,39 @@ _RANKERS = ("rankers", "later")
 
 def to_arrays(reranker: Reranker) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the settings and the arrays that `from_arrays` takes."""
-    arrays: dict[str, np.ndarray] = {"lengths": reranker.centroids.lengths}
-    put_rows(arrays, "means", reranker.centroids.postings)
-    for name, rankers in zip(_RANKERS, (reranker.rankers, reranker.new_rankers), strict=True):
-        if rankers is not None:
-            put_rows(arrays, name, rankers.weights)
-            if rankers.vectors is not None:
-                put_coded(arrays, _RANKER_VECTORS.format(name), rankers.vectors)
-            arrays[f"{name}.bias"], arrays[f"{name}.known"] = rankers.bias, rankers.known.astype(np.uint8)
-    if reranker.centroids.vectors is not None:
-        reranker.centroids.vectors.put(arrays, _MEAN_VECTORS)
-    for name, fusion in zip(_FUSIONS, (reranker.fusion, reranker.vote_fusion), strict=True):
-        arrays[f"{name}.fine"], arrays[f"{name}.coarse"] = fusion.fine, fusion.coarse
-        arrays[f"{name}.weights"] = fusion.weights
-    settings = {
-        "size": reranker.size,
-        "by_feature": reranker.rankers.by_feature,
-        "usual": reranker.default_similarity,
-        "usual_behind": reranker.default_behind,
-    }
-    if reranker.centroids.vectors is not None:
-        settings["usual_vectors"] = reranker.default_vector_similarity
-    return settings, arrays
+    machines = machines_to_arrays(reranker.size, reranker.centroids, reranker.rankers, reranker.new_rankers)
+    defaults = reranker.default_similarity, reranker.default_behind, reranker.default_vector_similarity
+    fusions = fusions_to_arrays(reranker.fusion, reranker.vote_fusion, defaults, reranker.centroids.vectors is not None)
+    return machines[0] | fusions[0], machines[1] | fusions[1]
+
+
+def machines_to_arrays(
+    size: int, centroids: LabelCentroids, rankers: Rankers, new_rankers: Rankers | None = None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return those of them that tell of centroids and rankers, and that no fusion has to be known for."""
+    arrays: dict[str, np.ndarray] = {"lengths": centroids.lengths}
+    put_rows(arrays, "means", centroids.postings)
+    for name, each in zip(_RANKERS, (rankers, new_rankers), strict=True):
+        if each is not None:
+            put_rows(arrays, name, each.weights)
+            if each.vectors is not None:
+                put_coded(arrays, _RANKER_VECTORS.format(name), each.vectors)
+            arrays[f"{name}.bias"], arrays[f"{name}.known"] = each.bias, each.known.astype(np.uint8)
+    if centroids.vectors is not None:
+        centroids.vectors.put(arrays, _MEAN_VECTORS)
+    return {"size": size, "by_feature": rankers.by_feature}, arrays
+
+
+def fusions_to_arrays(
+    fusion: Fusion, vote_fusion: Fusion, defaults: tuple[float, float, float], has_vectors: bool
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the others: what is made of votes, similarities and margins."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, each in zip(_FUSIONS, (fusion, vote_fusion), strict=True):
+        arrays[f"{name}.fine"], arrays[f"{name}.coarse"] = each.fine, each.coarse
+        arrays[f"{name}.weights"] = each.weights
+    settings = {"usual": defaults[0], "usual_behind": defaults[1]}
+    return settings | ({"usual_vectors": defaults[2]} if has_vectors else {}), arrays
 
 
 def from_arrays(settings: dict[str, Any], arrays: dict[str, np.ndarray], d: int, labels: int, dim: int = 0) -> Reranker:

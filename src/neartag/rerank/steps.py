@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse import csr_matrix
 
+from neartag.linalg.rows import take_rows
 from neartag.rerank import parts, state
 from neartag.rerank.hard_negatives import CachedNeighbours, NeighbourSearch, find_in_block
 from neartag.rerank.label_centroids import LabelCentroids, count_entries_kept, make_block
 from neartag.rerank.preparation import RerankOptions, choose_tried
 from neartag.rerank.rankers import Problems, Rankers, fit_problems, join_rankers
-from neartag.rerank.reranker import Reranker
 from neartag.rerank.training import Decision, Trial, choose_cost
 from neartag.work.data import (
     matrix_part,
@@ -28,13 +27,13 @@ from neartag.work.parts import Arrays, TaskContext, get_json, get_matrix, put_js
 
 def take_other_rows(context: TaskContext) -> Arrays:
     """Return the rows of the points that are not held out."""
-    return matrix_part(read_rows(context)[_kept(context, read_rows(context).shape[0])])
+    return matrix_part(take_rows(read_rows(context), _kept(context, read_rows(context).shape[0])))
 
 
 def take_other_labels(context: TaskContext) -> Arrays:
     """Return the labels of the points that are not held out."""
     Y = read_labels(context)
-    return matrix_part(Y[_kept(context, Y.shape[0])])
+    return matrix_part(take_rows(Y, _kept(context, Y.shape[0])))
 
 
 def make_centroid_block(context: TaskContext, of: str, first: int, last: int) -> Arrays:
@@ -84,8 +83,7 @@ def make_problems(context: TaskContext, of: str) -> Arrays:
     """Return what each label's ranker is trained on."""
     Y = read_labels(context, of)
     blocks = [read_matrix(context, name) for name in context.starting(f"hard-negatives/{of}/")]
-    negatives = csr_matrix(sparse.vstack(blocks, format="csr"))
-    return parts.problems_to_arrays(Problems.from_labels(read_rows(context, of), Y, negatives))
+    return parts.problems_to_arrays(Problems.from_blocks(read_rows(context, of), Y, blocks))
 
 
 def fit_trial_rankers(context: TaskContext, place: int, first: int, last: int, options: dict) -> Arrays:
@@ -126,13 +124,12 @@ def decide(context: TaskContext) -> Decision:
 
 
 def join_reranker(context: TaskContext, of: str, size: int) -> Arrays:
-    """Return the reranker: the rankers and centroids of all points, or of the others, and the fusion."""
+    """Return the reranker but for its fusion: the rankers and centroids of all points, or of the others."""
     trial = read_trial(context)
     ranked = _read_rankers_of_others(context) if of == "others" else _read_rankers(context, "rankers/all/")
     ranked = ranked.choose_layout(trial.rows, trial.candidates.labels)
-    fusion, vote_fusion, defaults = parts.fusions_from_arrays(context.get("fusion"))
     centroids = parts.centroids_from_arrays(context.get(f"centroids/{of}"))
-    settings, arrays = state.to_arrays(Reranker(size, centroids, ranked, fusion, vote_fusion, *defaults))
+    settings, arrays = state.machines_to_arrays(size, centroids, ranked)
     put_json(arrays, "settings", settings)
     return arrays
 

@@ -28,8 +28,10 @@ MAX_FUSION_CANDIDATES = 250_000
 # Bytes at the peak of training, for each entry of the rows, for each candidate that a training point may have, and for
 # each of those at work. A test holds them against what is asked for.
 BYTES_PER_ENTRY, BYTES_PER_CANDIDATE, BYTES_AT_WORK = 40, 48, 40
-# Of vectors beside the words there is a copy without the points held out, and one coded.
-BYTES_PER_VECTOR_NUMBER = 6
+# Where only blocks of points are in memory: bytes for each entry of theirs, and for each point, feature and label.
+ENTRY_BYTES_AT_WORK, BYTES_PER_POINT, BYTES_PER_COLUMN = 4, 64, 64
+# Of the codes of vectors beside the words there is a copy without the points held out; blocks are made float32.
+BYTES_PER_VECTOR_NUMBER = 2
 # Columns of the fusion's features: the votes, and the similarity to the centroid. Labels without a ranker are scored by
 # the votes alone, without their frequency: a new label is rare for another reason than one that was rare in training.
 VOTE_COLUMNS = [1, 2]
@@ -84,6 +86,15 @@ def bytes_needed(X: Rows, Y: csr_matrix, options: RerankOptions) -> int:
     if isinstance(X, HybridRows):
         entries += BYTES_PER_VECTOR_NUMBER * int(X.vectors.size)
     return entries + each * (BYTES_PER_CANDIDATE * n + BYTES_AT_WORK * min(n, BLOCK_ROWS))
+
+
+def bytes_needed_in_blocks(X: Rows, Y: csr_matrix, options: RerankOptions) -> int:
+    """Return the same where large arrays are made in files, and only what is at work is in memory."""
+    words, n = words_of(X), X.shape[0]
+    entries = int(words.nnz if sparse.issparse(words) else words.size)
+    block = min(n, BLOCK_ROWS)
+    at_work = BYTES_AT_WORK * 2 * options.candidates_for(Y) + ENTRY_BYTES_AT_WORK * entries // max(1, n)
+    return block * at_work + BYTES_PER_POINT * n + BYTES_PER_COLUMN * (words.shape[1] + Y.shape[1])
 
 
 @dataclass(frozen=True)

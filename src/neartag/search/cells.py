@@ -15,6 +15,7 @@ import numpy as np
 
 from neartag.core.threads import run_pieces, single_threaded_blas
 from neartag.linalg import csr
+from neartag.linalg.coded_rows import CodedRows, Vectors, float_blocks, float_rows
 from neartag.linalg.packing import require
 from neartag.search import cell_kernels
 from neartag.search.exact import Neighbours, nearest, nearest_to_one
@@ -93,7 +94,7 @@ class Cells:
 
 
 def build_cells(
-    points: np.ndarray, threads: int, nprobe: int = NPROBE, *, min_points: int = MIN_POINTS_FOR_CELLS
+    points: Vectors, threads: int, nprobe: int = NPROBE, *, min_points: int = MIN_POINTS_FOR_CELLS
 ) -> tuple[Cells | None, np.ndarray]:
     """Return the cells of points (n, dim) and the points' order by cells; None where there are too few points."""
     n = len(points)
@@ -101,7 +102,7 @@ def build_cells(
         return None, np.arange(n)
     nlist = int(np.sqrt(n))
     random = np.random.default_rng(0)  # not the user's seed: where the centroids lie is no part of the method
-    sample = points[np.sort(random.choice(n, min(n, SAMPLE_PER_CELL * nlist), replace=False))]
+    sample = float_rows(points, np.sort(random.choice(n, min(n, SAMPLE_PER_CELL * nlist), replace=False)))
     centroids = sample[np.sort(random.choice(len(sample), nlist, replace=False))]
     for _ in range(KMEANS_ROUNDS):
         own = _nearest_centroid(sample, centroids, threads)
@@ -133,7 +134,9 @@ def get_cells(arrays: dict[str, np.ndarray], prefix: str, points: int, width: in
     return Cells(centres, pointer, int(nprobe[0]))
 
 
-def _nearest_centroid(points: np.ndarray, centroids: np.ndarray, threads: int) -> np.ndarray:
+def _nearest_centroid(points: Vectors, centroids: np.ndarray, threads: int) -> np.ndarray:
+    if isinstance(points, CodedRows):
+        return np.concatenate([_nearest_centroid(own, centroids, threads) for _, own in float_blocks(points)])
     with single_threaded_blas():
         return nearest(points, centroids, 1, threads, offset=_half_squares(centroids))[0][:, 0]
 

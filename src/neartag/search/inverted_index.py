@@ -15,8 +15,9 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_ranges, single_threaded_blas
-from neartag.linalg import csr
+from neartag.linalg import csr, large_csr
 from neartag.linalg.hybrid_rows import words_of
+from neartag.linalg.large_arrays import in_temporary_files
 from neartag.linalg.rows import CSRArrays, Rows, column_counts, compact, csr_arrays, dense, transpose
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
 from neartag.search import inverted_index_kernels as kernels
@@ -57,7 +58,14 @@ class FeatureIndex:
     @cached_property
     def _row_arrays(self) -> CSRArrays:
         """The rows themselves (n, d), where they are sparse."""
-        return csr_arrays(transpose(self.postings)) if self.known_rows is None else self.known_rows
+        if self.known_rows is not None:
+            return self.known_rows
+        postings = self.postings
+        if postings.nnz <= np.iinfo(np.int32).max:  # a folder's pointers are int64, and row numbers would be so too
+            pieces = postings.data, postings.indices, postings.indptr.astype(np.int32, copy=False)
+            postings = large_csr.from_arrays(*pieces, postings.shape)
+        with in_temporary_files(postings.data.nbytes + postings.indices.nbytes):
+            return csr_arrays(transpose(postings))
 
     def row(self, point: int) -> csr_matrix:
         """Return a training row (1, d), where rows are sparse."""

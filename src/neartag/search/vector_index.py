@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.threads import run_pieces, single_threaded_blas
-from neartag.linalg.coded_rows import CodedRows
+from neartag.linalg.coded_rows import CodedRows, Vectors, float_rows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.packing import are_within, get_coded, put_coded, require
 from neartag.linalg.rows import Rows
@@ -19,6 +19,8 @@ from neartag.search.exact import QUERY_TILE, Neighbours, nearest, nearest_to_one
 # Cells that a query looks into: twice as many changed no figure on held-out fifths of cooking and yso.
 NPROBE = 8
 POINT_TILE = 2048  # points made float32 at once
+# So few queries each look into their cells by themselves: to make a cell float32 for BLAS pays where many share it.
+MAX_QUERIES_ALONE = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,23 +33,25 @@ class VectorIndex:
 
     @classmethod
     def from_vectors(
-        cls, vectors: np.ndarray, threads: int, *, nprobe: int = NPROBE, min_points: int = MIN_POINTS_FOR_CELLS
+        cls, vectors: Vectors, threads: int, *, nprobe: int = NPROBE, min_points: int = MIN_POINTS_FOR_CELLS
     ) -> VectorIndex:
-        """Return the index of vectors (n, e)."""
+        """Return the index of vectors (n, e); where they are coded, it shares their arrays."""
         cells, order = build_cells(vectors, threads, nprobe, min_points=min_points)
         return cls(CodedRows.encode(vectors), cells, None if cells is None else order.astype(np.int32))
 
-    def find(self, queries: np.ndarray, count: int, threads: int = 1) -> Neighbours:
+    def find(self, queries: Vectors, count: int, threads: int = 1) -> Neighbours:
         """Return the rows with the largest cosine to each query (m, e), and the cosines (m, count), best first.
 
         −1 and −inf where there are fewer; a row that is zeros is never found, nor is any for such a query.
         """
-        queries = np.ascontiguousarray(queries, np.float32)
+        queries = np.ascontiguousarray(float_rows(queries), np.float32)
         if len(queries) == 1:
             ids, cosines = self._find_for_one(queries, count)
         else:
             with single_threaded_blas():
-                ids, cosines = self._find_in_cells(queries, count, threads)
+                alone = self.cells is not None and len(queries) <= MAX_QUERIES_ALONE
+                search = self._find_by_query if alone else self._find_in_cells
+                ids, cosines = search(queries, count, threads)
                 few = np.flatnonzero(ids[:, -1] < 0)
                 if len(few):
                     ids[few], cosines[few] = self._find_exactly(queries[few], count, threads)
@@ -67,6 +71,28 @@ class VectorIndex:
         ids, cosines = _empty_lists(1, count)
         topk_kernels.row_top(products, 0, ids, cosines, 0, 1)
         return np.where(ids >= 0, numbers[ids], -1).astype(np.int32), cosines
+
+    def _find_by_query(self, queries: np.ndarray, count: int, threads: int) -> Neighbours:
+        """Return what `_find_in_cells` does, query after query, without making any row float32."""
+        assert self.cells is not None
+        assert self.order is not None
+        cells, order = self.cells, self.order
+        nprobe, offset = min(cells.nprobe, len(cells.centroids)), cells.centroid_offset
+        routes = np.sort(nearest(queries, cells.centroids, nprobe, threads, offset=offset)[0], axis=1)  # (m, nprobe)
+        starts, stops = cells.pointer[routes].tolist(), cells.pointer[routes + 1].tolist()
+        lists = [
+            np.concatenate([order[start:stop] for start, stop in zip(*ends, strict=True)])
+            for ends in zip(starts, stops, strict=True)
+        ]
+        numbers = np.full((len(lists), max(map(len, lists))), -1, np.int32)  # (m, points of the nearest cells)
+        for own, near in zip(numbers, lists, strict=True):
+            own[: len(near)] = near
+        products = self.rows.products(queries, numbers, threads)
+        products[numbers < 0] = -np.inf
+        ids, cosines = _empty_lists(len(queries), count)
+        topk_kernels.row_top(products, 0, ids, cosines, 0, len(queries))
+        found = np.isfinite(cosines)
+        return np.where(found, np.take_along_axis(numbers, np.where(found, ids, 0), axis=1), -1), cosines
 
     def _find_exactly(self, queries: np.ndarray, count: int, threads: int) -> Neighbours:
         ids, cosines = _empty_lists(len(queries), count)
@@ -164,7 +190,7 @@ class Beside:
 
     def join(self, words: Rows, points: np.ndarray) -> HybridRows:
         """Return the rows of some points, whose words are given."""
-        return HybridRows(csr_matrix(words), self.vectors.rows.decode(points), self.weight)
+        return HybridRows(csr_matrix(words), self.vectors.rows.take(points), self.weight)
 
     def cosines(self, points: np.ndarray, stop: int) -> np.ndarray:
         """Return the products of the first `stop` vectors with those of some points (stop, points)."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import ModelError, NeartagError, ParameterError
+from neartag.core.threads import single_threaded_blas
 from neartag.serve.metrics import Metrics
 from neartag.storage import manifest
 from neartag.storage.bundle import can_update
@@ -70,7 +71,8 @@ class FollowedModel:
 
         On one thread: workers share the cores.
         """
-        return self._tagger.predict(texts, k, fallback=True, n_jobs=1)
+        with single_threaded_blas():  # once, and not again in every step
+            return self._tagger.predict(texts, k, fallback=True, n_jobs=1)
 
     def start(self) -> None:
         """Begin to follow the folder."""

@@ -27,6 +27,7 @@ from neartag.serve.guarded_protocol import GuardedProtocol, allow_many_files
 from neartag.serve.logs import make_config
 from neartag.serve.metrics import Metrics
 from neartag.serve.settings import SETTINGS_VARIABLE, Settings
+from neartag.serve.shared_port import open_socket
 from neartag.serve.supervisor import Supervisor
 
 APPLICATION = "neartag.serve.app:from_environment"
@@ -56,13 +57,13 @@ def bind(host: str, port: int, workers: int) -> socket.socket:
     """Return a socket on the port (0: any that is free); ParameterError where that is not possible."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        first = _bind(socket.socket(family), address)
+        first = _bind(open_socket(family), address)
         if workers == 1 or not SHARES_PORTS:
             return first
         # Not shared from the beginning: another server on the port would not be noticed.
         with first:
             address = first.getsockname()
-        shared = socket.socket(family)
+        shared = open_socket(family)
         shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         return _bind(shared, address)
     except (OSError, OverflowError) as error:

@@ -37,6 +37,7 @@ from neartag.encoders.sentence import SentenceFeatures
 from neartag.encoders.sentence_models.encoding import EncodingBudgetError
 from neartag.encoders.tfidf import TfidfFeatures
 from neartag.evaluation.point_precision import precision_by_point, standard_error
+from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.tagging.corpus import Corpus, build_corpus, collect_texts
 
@@ -104,10 +105,10 @@ def fit_corpus(
 
 def _encode_within(
     texts: Sequence[str], meaning: SentenceFeatures, progress: Progress, minutes: float | None
-) -> np.ndarray | None:
+) -> CodedRows | None:
     """Return the vectors of texts (n, e); None, with a warning, where they would take too long."""
     try:
-        return meaning.fit_transform(texts, progress=progress, minutes=minutes)
+        return meaning.fit_transform_coded(texts, progress=progress, minutes=minutes)
     except EncodingBudgetError as error:
         kept = "; what was encoded is kept" if meaning.cache is not None else ""
         warnings.warn(f"words are used alone: {error}{kept}", UserWarning, stacklevel=3)

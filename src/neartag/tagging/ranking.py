@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from neartag.core.frequent_labels import most_frequent
+from neartag.linalg.coded_rows import float_rows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.tagging.calibration import Calibration, calibrate_scores
 from neartag.tagging.explain import has_voters, is_refined
@@ -69,7 +70,7 @@ def finish_ranking(
 def has_features(X: Any) -> np.ndarray:
     """Return which rows have a feature that is not 0, (m,)."""
     if isinstance(X, HybridRows):
-        return has_features(X.words) | has_features(X.vectors)
+        return has_features(X.words) | has_features(float_rows(X.vectors))
     if not issparse(X):
         return np.asarray(np.asarray(X).any(axis=1))
     if not X.data.all():  # zeros that are stored

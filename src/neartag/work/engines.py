@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neartag.core.errors import ParameterError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("threads", "processes", "dask")
 WORK_ENDING = ".work"  # of the work folder's name, after that of what is made
+SAVING = "saving"  # a file of the work folder: the path of what is being saved
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,16 @@ class Engine:
         """Return the work folder of what is made under a name: the one that was given, or one beside it."""
         return self.folder if self.folder is not None else target.rstrip("/\\") + WORK_ENDING
 
+    def begin_saving(self, target: str) -> None:
+        """Note in the work folder, if there is one, that the target is about to be saved by this training."""
+        if self.has_folder:
+            (Path(self.folder_for(target)) / SAVING).write_text(str(Path(target).absolute()), encoding="utf-8")
+
+    def was_saving(self, target: str) -> bool:
+        """Say whether this work folder's training began to save the target: what is there is then its own."""
+        note = Path(self.folder_for(target)) / SAVING
+        return self.has_folder and note.is_file() and note.read_text("utf-8") == str(Path(target).absolute())
+
     @contextmanager
     def open(self, target: str, jobs: int, room: int | None = None) -> Iterator[Executor | None]:
         """Give the executor; None: threads of this process, with everything in memory.
@@ -67,7 +79,9 @@ class Engine:
         folder = WorkFolder(self.folder_for(target))
         with self._executor(folder, jobs, room) as executor:
             yield executor
-        if not self.keep:
+        if self.keep:
+            (folder.place / SAVING).unlink(missing_ok=True)
+        else:
             folder.remove()
 
     @contextmanager

@@ -3,6 +3,7 @@
     plan.json               what is computed of which data: who goes on with the folder must want the same
     parts/<name>.part       a safetensors file, then the SHA-256 of all of it
     times/<process>.jsonl   what each task took
+    saving                  what is being saved, once everything is done (engines.py)
 
 A part is written beside its place and then renamed, so that a file with its name is whole, unless the disk was not.
 Nothing waits for the disk: where the power fails in the wrong moment a part may be cut, which its digest tells.
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import ModelError, ParameterError, WorkError
+from neartag.core.replace_file import replace_file
 from neartag.linalg import tensors
 from neartag.work.parts import Arrays
 from neartag.work.times import TaskTime, append_time
@@ -34,6 +36,11 @@ class WorkFolder:
 
     def __init__(self, place: str | os.PathLike[str]) -> None:
         self.place = Path(place)
+
+    @property
+    def scratch(self) -> Path:
+        """The folder for arrays that are too large for memory, on their way into a part."""
+        return self.place
 
     def open(self, plan: dict[str, Any]) -> bool:
         """Make the folder, or go on with it; return whether anything of this plan is there already.
@@ -57,7 +64,7 @@ class WorkFolder:
 
     def _compare(self, plan: dict[str, Any]) -> None:
         try:
-            there = json.loads((self.place / PLAN).read_text())
+            there = json.loads((self.place / PLAN).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ModelError(f"{self.place / PLAN} cannot be read ({error}): remove {self.place}") from error
         wanted = json.loads(json.dumps(plan))
@@ -100,7 +107,7 @@ class WorkFolder:
                     file.write(piece)
                 if with_digest:
                     file.write(digest.digest())
-            os.replace(beside, path)
+            replace_file(beside, path)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
@@ -138,8 +145,14 @@ class WorkFolder:
         return WorkFolder(self.place / name)
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
-        shutil.rmtree(self.place, ignore_errors=True)
+        """Remove the folder with all that is in it: from its name at once, since half a folder is of no use."""
+        gone = self.place.with_name(f".{self.place.name}.removed")
+        shutil.rmtree(gone, ignore_errors=True)  # of an attempt that was killed here
+        try:
+            os.replace(self.place, gone)
+        except OSError:  # Windows, where a file is still mapped
+            gone = self.place
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def _differences(there: Any, wanted: Any, name: str = "") -> list[str]:

@@ -18,10 +18,13 @@ class Graph:
         Parts that are there before the first task.
     results : set of str
         Parts that are wanted in the end; others may go when nobody needs them any more.
+    openers : set of str
+        Tasks after which more tasks are planned: what waits for them is not known yet.
     """
 
     given: set[str] = field(default_factory=set)
     results: set[str] = field(default_factory=set)
+    openers: set[str] = field(default_factory=set)
     tasks: dict[str, Task] = field(default_factory=dict)
     consumers: dict[str, set[str]] = field(default_factory=dict)  # part: the tasks that read it
 
@@ -50,6 +53,19 @@ class Graph:
         if part in self.results or part in self.given:
             return True
         return any(consumer not in finished for consumer in self.consumers.get(part, ()))
+
+    def urgency(self) -> dict[str, float]:
+        """Return by task how urgent it is: how many tasks wait for it one behind the other, and less than 1 by size.
+
+        So what the longest chain waits for comes first, and of tasks alike the large ones; what nobody waits for fills
+        the gaps.
+        """
+        largest = 1.0 + max((task.size for task in self.tasks.values()), default=0)
+        behind: dict[str, int] = {}
+        for task in reversed(self.order()):
+            waiting = [behind[name] + 1 for name in self.consumers.get(task.name, ())]
+            behind[task.name] = max([*waiting, len(self.tasks) if task.name in self.openers else 0])
+        return {name: count + self.tasks[name].size / largest for name, count in behind.items()}
 
     def order(self) -> list[Task]:
         """Return the tasks in an order in which each comes after those that it waits for; ValueError for a circle."""

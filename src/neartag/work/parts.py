@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csr_matrix
 
+from neartag.core import memory
 from neartag.core.threads import single_threaded_blas
+from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import HybridRows
+from neartag.linalg.large_arrays import in_files
+from neartag.linalg.large_csr import from_arrays
 from neartag.linalg.rows import Rows
 from neartag.work.task import Task
 from neartag.work.times import Stopwatch, TaskTime
@@ -22,6 +26,10 @@ Arrays = dict[str, np.ndarray]
 
 class Parts(Protocol):
     """Where parts are."""
+
+    @property
+    def scratch(self) -> Path | None:
+        """The folder for arrays that are too large for memory, on their way into a part; None: there is none."""
 
     def get(self, name: str) -> Arrays:
         """Return a part."""
@@ -44,6 +52,8 @@ class Parts(Protocol):
 
 class MemoryParts:
     """Parts in memory: handed over as they are, without a copy."""
+
+    scratch = None
 
     def __init__(self) -> None:
         self._parts: dict[str, Arrays] = {}
@@ -99,10 +109,14 @@ class TaskContext:
 def run_task(task: Task, parts: Parts, threads: int = 1, report: Callable[[int], None] | None = None) -> None:
     """Compute a task's part, and keep it. BLAS keeps to one thread: with several, the last digits would differ."""
     watch, context = Stopwatch(), TaskContext(parts, task.inputs, threads, report)
-    with single_threaded_blas():
+    with single_threaded_blas(), in_files(parts.scratch, task.block_bytes):
         arrays = task.resolve()(context, **task.arguments)
     parts.put(task.name, arrays)
-    parts.record(watch.stop(task, threads, sum(array.nbytes for array in arrays.values())))
+    written = sum(array.nbytes for array in arrays.values())
+    if task.block_bytes:  # there is a limit, against which what was freed must not count
+        del arrays
+        memory.release()
+    parts.record(watch.stop(task, threads, written))
 
 
 def put_json(arrays: Arrays, name: str, value: Any) -> None:
@@ -116,10 +130,12 @@ def get_json(arrays: Arrays, name: str) -> Any:
 
 
 def put_matrix(arrays: Arrays, name: str, rows: Rows) -> None:
-    """Put rows under a name, exactly as they are: dense, CSR or hybrid; no array is copied."""
+    """Put rows under a name, exactly as they are: dense, CSR, coded or hybrid; no array is copied."""
     if isinstance(rows, HybridRows):
         put_matrix(arrays, f"{name}.words", rows.words)
-        arrays[f"{name}.vectors"] = rows.vectors
+        put_matrix(arrays, f"{name}.vectors", rows.vectors)
+    elif isinstance(rows, CodedRows):
+        arrays[f"{name}.codes"], arrays[f"{name}.scales"] = rows.codes, rows.scales
     elif sparse.issparse(rows):
         for piece in ("data", "indices", "indptr"):
             arrays[f"{name}.{piece}"] = getattr(rows, piece)
@@ -130,11 +146,12 @@ def put_matrix(arrays: Arrays, name: str, rows: Rows) -> None:
 
 def get_matrix(arrays: Arrays, name: str) -> Rows:
     """Return the rows that `put_matrix` put; mapped arrays stay mapped."""
-    if f"{name}.vectors" in arrays:
-        return HybridRows(get_matrix(arrays, f"{name}.words"), arrays[f"{name}.vectors"])
+    if f"{name}.vectors" in arrays or f"{name}.vectors.codes" in arrays:
+        return HybridRows(get_matrix(arrays, f"{name}.words"), get_matrix(arrays, f"{name}.vectors"))
+    if f"{name}.codes" in arrays:
+        return CodedRows(arrays[f"{name}.codes"], arrays[f"{name}.scales"])
     if name in arrays:
         return arrays[name]
-    # One array after the other: scipy's constructor copies an array that is part of a larger one, as each map is.
-    rows = csr_matrix(tuple(int(side) for side in arrays[f"{name}.shape"]), dtype=arrays[f"{name}.data"].dtype)
-    rows.data, rows.indices, rows.indptr = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
-    return rows
+    data, indices, indptr = (arrays[f"{name}.{piece}"] for piece in ("data", "indices", "indptr"))
+    height, width = arrays[f"{name}.shape"]
+    return from_arrays(data, indices, indptr, (int(height), int(width)))

@@ -3,11 +3,12 @@
 The graph is the real one, of the real plan. What is made up is the cluster, and how long each task takes there. Nothing
 is computed, so a plan of 30,000 tasks on 1,000 workers takes seconds. The same seed gives the same outcome.
 
-A task waits until its parts are there, a worker has a free thread, and that worker's memory suffices. Then
+A task waits until its parts are there, a worker has a free thread, and that worker's memory suffices; the most urgent
+goes first, as with every executor. Then
 
-    the scheduler sends it ──> its worker reads parts ──> computes ──> writes its part
-    one after the other        from storage that all      alone        to the same storage
-                               workers share
+    the scheduler sends it ──> its worker reads parts ──> computes ──────────> writes its part
+    one after the other        from storage that all      slower while others  to the same storage
+                               workers share              of its computer do
 
 A worker that fails loses the tasks it was at, which wait again, and comes back later. Parts that were written stay:
 they are in the work folder, not on the worker.
@@ -22,6 +23,7 @@ from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from neartag.core.errors import ParameterError, WorkError
 from neartag.core.memory import format_bytes
@@ -53,9 +55,11 @@ class Cluster:
         So many workers, each with so many tasks at once.
     memory : int, optional
         Bytes that the tasks of one worker may use together; None: no limit.
-    large_first : bool
-        Whether the largest task that can run is taken first, as by processes of one computer; otherwise the one that
-        was planned first, as by Dask.
+    contention : float
+        Workers that share a computer's memory slow each other down: while k others of it are at tasks, a task takes
+        1 + k · contention times as long as alone.
+    per_computer : int
+        Workers of one computer.
     send : float
         Seconds that the scheduler is busy for each task; it sends one task after the other.
     start : float
@@ -71,7 +75,8 @@ class Cluster:
     workers: int
     threads: int = 1
     memory: int | None = None
-    large_first: bool = False
+    contention: float = 0.0
+    per_computer: int = 1
     send: float = 0.0
     start: float = 0.0
     storage: float = math.inf
@@ -138,6 +143,17 @@ class _Worker:
 
 
 @dataclass
+class _Computing:
+    """A task that computes: seconds that it would still need alone, and since when it goes how fast."""
+
+    left: float
+    ended: Callable[[], None]
+    since: float = 0.0
+    slowness: float = 1.0
+    told: int = 0  # how often its end was told; only the last counts
+
+
+@dataclass
 class _Run:
     graph: Graph
     need: Callable[[Task], Need]
@@ -161,6 +177,7 @@ class _Run:
         self.finished: set[str] = set()
         self.losses: dict[str, int] = defaultdict(int)
         self.stages: dict[str, tuple[float, float, float]] = {}
+        self.computing: dict[int, dict[str, _Computing]] = defaultdict(dict)  # by computer and task
         self._add(self.graph.tasks.values())
         for worker in self.workers:
             self._let_fail(worker)
@@ -181,7 +198,11 @@ class _Run:
         heapq.heappush(self.events, (moment, self.order, happen))
 
     def _add(self, tasks: Iterable[Task]) -> None:
-        for task in tasks:
+        more = list(tasks)
+        if more:
+            self.urgency = self.graph.urgency()
+            self.ready = sorted((-self.urgency[task.name], place, task) for _, place, task in self.ready)
+        for task in more:
             if self.cluster.memory is not None and task.memory > self.cluster.memory:
                 raise ParameterError(
                     f"{task.name} needs about {format_bytes(task.memory)}, and a worker has "
@@ -194,7 +215,7 @@ class _Run:
                 self._enqueue(task)
 
     def _enqueue(self, task: Task) -> None:
-        insort(self.ready, (-task.size if self.cluster.large_first else 0, self.planned[task.name], task))
+        insort(self.ready, (-self.urgency[task.name], self.planned[task.name], task))
 
     def _assign(self) -> None:
         """Start as many tasks as there are threads and memory for, those first that come first."""
@@ -218,7 +239,10 @@ class _Run:
         self.scheduler_free = max(self.now, self.scheduler_free) + self.cluster.send
         arrived = self.scheduler_free + self.cluster.start
         need, life = self.need(task), worker.life
-        computed = self._transfer(arrived, need.reads) + need.seconds
+
+        def compute() -> None:
+            if worker.life == life:
+                self._compute(worker, task, _Computing(need.seconds, write))
 
         def write() -> None:
             if worker.life == life:
@@ -228,7 +252,32 @@ class _Run:
             if worker.life == life:
                 self._end(task, worker)
 
-        self._at(computed, write)
+        ready = self._transfer(arrived, need.reads)
+        if self.cluster.contention:
+            self._at(ready, compute)
+        else:
+            self._at(ready + need.seconds, write)
+
+    def _compute(self, worker: _Worker, task: Task, begun: _Computing) -> None:
+        computer = worker.number // self.cluster.per_computer
+        self.computing[computer][task.name] = begun
+        begun.since = self.now
+        self._share(computer)
+
+    def _share(self, computer: int) -> None:
+        """Tell anew when each task of a computer has computed, after one began or ended there."""
+        tasks = self.computing[computer]
+        slowness = 1 + self.cluster.contention * (len(tasks) - 1)
+        for name, each in tasks.items():
+            each.left -= (self.now - each.since) / each.slowness
+            each.since, each.slowness, each.told = self.now, slowness, each.told + 1
+            self._at(self.now + each.left * slowness, partial(self._compute_ended, computer, name, each, each.told))
+
+    def _compute_ended(self, computer: int, name: str, each: _Computing, told: int) -> None:
+        if self.computing[computer].get(name) is each and each.told == told:
+            del self.computing[computer][name]
+            self._share(computer)
+            each.ended()
 
     def _transfer(self, begin: float, size: float) -> float:
         """Return when so many bytes are read or written; the storage serves one after the other."""
@@ -261,8 +310,10 @@ class _Run:
         self.failures += 1
         worker.life += 1
         worker.is_up = False
+        computer = worker.number // self.cluster.per_computer
         for name, begun in worker.running.items():
             task = self.graph.tasks[name]
+            self.computing[computer].pop(name, None)
             self.lost += self.now - begun
             self.losses[name] += 1
             if self.losses[name] > MAX_LOSSES:
@@ -271,6 +322,7 @@ class _Run:
             worker.memory += task.memory
             self._enqueue(task)
         worker.running.clear()
+        self._share(computer)
 
         def come_back() -> None:
             worker.is_up = True

@@ -35,6 +35,8 @@ class Task:
         1, or ALL_THREADS where a large task should not wait for others.
     steps : int
         Steps that it reports while it runs, for progress.
+    block_bytes : int
+        Arrays from so many bytes on are made in files of the work folder, block by block; 0: all in memory.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Task:
     memory: int = 0
     threads: int = 1
     steps: int = 1
+    block_bytes: int = 0
 
     @property
     def outputs(self) -> tuple[str, ...]:

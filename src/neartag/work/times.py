@@ -80,7 +80,7 @@ def append_time(folder: Path, took: TaskTime) -> None:
     """Write down what a task took. Times are not needed to go on: a disk that takes no more is told of elsewhere."""
     try:
         (folder / TIMES).mkdir(exist_ok=True)
-        with open(folder / TIMES / f"{took.process}.jsonl", "a") as file:
+        with open(folder / TIMES / f"{took.process}.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(took)) + "\n")
     except OSError:
         pass
@@ -90,7 +90,7 @@ def read_times(folder: str | os.PathLike[str]) -> list[TaskTime]:
     """Return the times of a work folder's tasks in the order of their beginning; of a task that ran twice the last."""
     times: dict[str, TaskTime] = {}
     for file in sorted((Path(folder) / TIMES).glob("*.jsonl")):
-        for line in file.read_text().splitlines():
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 took = TaskTime.from_json(line)
             except (ValueError, TypeError, KeyError):

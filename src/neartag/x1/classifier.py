@@ -13,7 +13,7 @@ from neartag.core.estimator import LabelClassifier, choose_progress, describe_pa
 from neartag.core.parameters import check_settings
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs, single_threaded_blas
-from neartag.linalg.rows import as_rows, normalise
+from neartag.linalg.rows import as_training_rows
 from neartag.linalg.validation import check_training
 from neartag.work.executors.base import Executor
 from neartag.x1 import parameters
@@ -201,7 +201,7 @@ class X1Classifier(LabelClassifier):
         """
         given = parameters.check_settings(self._current_params())
         X, Y = check_training(X, Y, type(self).__name__)
-        rows = normalise(as_rows(X))
+        rows = as_training_rows(X)
         asked = X1Settings.from_parameters(given)
         settings = resolve(asked, DataFacts.of(rows, Y.shape[1]))
         machine = Machine(resolve_jobs(given["n_jobs"]), given["max_memory"])

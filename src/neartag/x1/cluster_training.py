@@ -37,15 +37,21 @@ def count_taught(X: Rows, settings: X1Settings) -> int:
     return n if everybody else min(n, max(MIN_TAUGHT_RERANKED, -(-n // 2)))
 
 
+def max_cluster_size(settings: ClusterSettings, n: int) -> int:
+    """Return how many of n points a cluster may have."""
+    if settings.max_size == UNLIMITED:
+        return n
+    return int(settings.max_size or max(2, -(-MAX_SIZE_RATIO * n // int(settings.count))))
+
+
 def make_partition(X: Rows, settings: ClusterSettings, seed: int, threads: int) -> Partition:
     """Return a learner's partition of unit rows."""
-    n, count = X.shape[0], int(settings.count)
-    largest = n if settings.max_size == UNLIMITED else settings.max_size or max(2, -(-MAX_SIZE_RATIO * n // count))
+    count, largest = int(settings.count), max_cluster_size(settings, X.shape[0])
     with single_threaded_blas():
         return partition(
             X,
             count,
-            max_size=int(largest),
+            max_size=largest,
             start=settings.start,
             plain=settings.k_means == "plain",
             centroid_entries=settings.centroid_entries,

@@ -10,6 +10,7 @@ of its own group and of the groups next to it. That costs n · √C a round.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -17,9 +18,10 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
 from neartag.core.threads import run_ranges
+from neartag.linalg.coded_rows import CodedRows, float_blocks
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.products import matmul
-from neartag.linalg.rows import Rows, dense
+from neartag.linalg.rows import Rows, dense, row_block, take_rows
 from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
 from neartag.x1.parameters import STARTS
@@ -40,8 +42,9 @@ SAMPLE_PER_CLUSTER, MIN_SAMPLE = 2000, 20_000
 POOL_PER_START, MIN_POOL = 100, 5000
 # A split that leaves more than this share of the points together has told nothing apart.
 MAX_SHARE_TOGETHER = 0.95
-# Rows scored against the centroids at once, so that the scores stay in cache and never form an n × C array.
-BLOCK_ROWS = 8192
+# Rows scored against the centroids at once, so that the scores stay in cache and never form an n × C array; and rows
+# squared at once.
+BLOCK_ROWS, SQUARED_ROWS = 8192, 1024
 
 
 @dataclass
@@ -114,7 +117,7 @@ def route(
     nearest = np.empty((n, probes), np.int32)
     score = np.empty((min(n, block_rows), probes), np.float32)
     for first in range(0, n, block_rows):
-        block = X[first : first + block_rows]
+        block = row_block(X, first, min(first + block_rows, n))
         scores = matmul(block, centroids, threads) - offset  # (block, C)
         rows = scores.shape[0]
         run_ranges(topk_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
@@ -151,7 +154,7 @@ def _k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
         return np.zeros(n, np.int32)
     enough = max(options.min_sample, options.sample_per_cluster * count)
     if n > 2 * enough:
-        sample = X[np.sort(options.rng.choice(n, enough, replace=False))]
+        sample = take_rows(X, np.sort(options.rng.choice(n, enough, replace=False)))
         centroids, _ = _lloyd(sample, _choose_starts(sample, count, options), options)
         # Once to the sample's means, once to their own.
         _, assignment = _lloyd(X, centroids, replace(options, rounds=2))
@@ -199,7 +202,7 @@ def _two_stage_k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
     owner: list[int] = []  # the group of each cluster
     for group, rows in enumerate(members):
         share = max(1, round(count * len(rows) / n))
-        inside = _assign(X[rows], share, options)
+        inside = _assign(take_rows(X, rows), share, options)
         assignment[rows] = len(owner) + inside
         owner += [group] * (int(inside.max()) + 1)
     of_group = np.array(owner)
@@ -207,11 +210,12 @@ def _two_stage_k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
     near = route(
         np.ascontiguousarray(means.T), means, NEIGHBOUR_GROUPS + 1, threads
     )  # each group itself, and those next to it
-    centroids = csr_matrix(_sparse_centroids(X, assignment, len(owner)))  # (d, C)
+    centroids = _sparse_centroids(X, assignment, len(owner))  # (d, C), sparse by column where X is sparse
+    centroids = centroids if sparse.issparse(centroids) else csr_matrix(centroids)
     for group, rows in enumerate(members):
         candidates = np.flatnonzero(np.isin(of_group, near[group]))
         some = np.ascontiguousarray(centroids[:, candidates].toarray())
-        assignment[rows] = candidates[route(X[rows], some, 1, threads)[:, 0]]
+        assignment[rows] = candidates[route(take_rows(X, rows), some, 1, threads)[:, 0]]
     return _renumber(assignment)
 
 
@@ -262,7 +266,10 @@ def _sparse_centroids(X: Rows, assignment: np.ndarray, count: int) -> Rows:
     share = (1 / np.maximum(sizes, 1)).astype(np.float32)
     member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
     if isinstance(X, HybridRows):
-        return np.vstack([(X.words.T @ member).toarray(), X.weighted_vectors().T @ member])  # (d + e, C)
+        means = np.zeros((X.dim, count), np.float32)
+        for block, vectors in float_blocks(X.vectors):
+            means += np.float32(X.vector_weight) * (vectors.T @ member[block])
+        return np.vstack([(X.words.T @ member).toarray(), means])  # (d + e, C)
     return X.T @ member  # (d, C)
 
 
@@ -270,7 +277,14 @@ def _row_squares(X: Rows) -> np.ndarray:
     """Return the squared length of each row (n,), in float32."""
     if isinstance(X, HybridRows):
         return _row_squares(X.words) + np.float32(X.vector_weight**2) * _row_squares(X.vectors)
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else (X * X).sum(axis=1)
+    if isinstance(X, CodedRows):
+        return np.concatenate([_row_squares(own) for _, own in float_blocks(X)])
+    if not sparse.issparse(X):
+        return (X * X).sum(axis=1)
+    # A few rows at a time: their squares are a matrix as large as they are.
+    bounds = [*range(0, X.shape[0], SQUARED_ROWS), X.shape[0]]
+    blocks = (row_block(X, first, last) for first, last in pairwise(bounds))
+    return np.concatenate([np.asarray(block.multiply(block).sum(axis=1)).ravel() for block in blocks])
 
 
 def _split_large(X: Rows, assignment: np.ndarray, max_size: int, options: _Options) -> np.ndarray:
@@ -283,7 +297,7 @@ def _split_large(X: Rows, assignment: np.ndarray, max_size: int, options: _Optio
         cluster = waiting.pop()
         members = np.flatnonzero(assignment == cluster)
         pieces = -(-len(members) // max_size)
-        inside = _assign(X[members], pieces, options)
+        inside = _assign(take_rows(X, members), pieces, options)
         if np.bincount(inside).max() > MAX_SHARE_TOGETHER * len(members):
             # All alike, or all but a few: no centroids tell them apart, so their order does.
             inside = (np.arange(len(members)) * pieces // len(members)).astype(np.int32)

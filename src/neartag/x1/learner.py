@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from neartag.core.threads import run_ranges
+from neartag.linalg.large_arrays import insert, take
 from neartag.linalg.rows import Rows, normalise, select_columns
 from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
@@ -94,7 +95,7 @@ class Cluster:
         cells, order = build_cells(self.points, threads, nprobe, min_points=min_points)
         if cells is None:
             return replace(self, cells=None)
-        return replace(self, members=self.members[order], points=self.points[order], cells=cells)
+        return replace(self, members=self.members[order], points=take(self.points, order, collected=True), cells=cells)
 
     def add_points(self, points: np.ndarray, members: np.ndarray, threads: int) -> Cluster:
         """Return the cluster with more members, embedded."""
@@ -104,7 +105,7 @@ class Cluster:
         return replace(
             self,
             members=np.insert(self.members, before, members),
-            points=np.insert(self.points, before, points, axis=0),
+            points=insert(self.points, before, points, collected=True),
             cells=cells,
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from neartag.rerank import state as rerank_state
-from neartag.rerank.parts import index_from_arrays, vectors_from_arrays
+from neartag.rerank.parts import fusions_from_arrays, index_from_arrays, vectors_from_arrays
 from neartag.search.cells import Cells
 from neartag.search.inverted_index import FeatureIndex
 from neartag.search.vector_index import VectorIndex
@@ -129,9 +129,11 @@ def read_chosen(parts: Parts | TaskContext, name: str) -> X1Settings:
 
 
 def read_reranker(parts: Parts, model: X1Model) -> Any:
-    """Return the reranker of a model."""
-    arrays = dict(parts.get("reranker"))
-    settings = get_json(arrays, "settings")
-    del arrays["settings"]
+    """Return the reranker of a model: its rankers and its fusion are parts of their own."""
+    machines, has_vectors = dict(parts.get("reranker")), model.vectors is not None
+    settings = get_json(machines, "settings")
+    del machines["settings"]
+    more, fusions = rerank_state.fusions_to_arrays(*fusions_from_arrays(parts.get("fusion")), has_vectors)
     dim = 0 if model.vectors is None else model.vectors.rows.dim
-    return rerank_state.from_arrays(settings, arrays, model.n_features - dim, model.n_labels, dim)
+    given = settings | more, machines | fusions
+    return rerank_state.from_arrays(*given, model.n_features - dim, model.n_labels, dim)

@@ -15,7 +15,7 @@ from neartag.work.parts import Arrays
 from neartag.work.task import ALL_THREADS, Task
 from neartag.x1.cluster_training import cluster_steps
 from neartag.x1.parts import INDEX, RUN, VECTORS, partition_name
-from neartag.x1.schedule import cluster_bytes, kept_bytes, plan
+from neartag.x1.schedule import cluster_bytes, kept_bytes, plan, row_bytes
 from neartag.x1.selection import GRAPH_CHOICES
 from neartag.x1.settings import SVPSettings, X1Settings
 
@@ -170,6 +170,8 @@ class TrainingPlan:
         """Yield a task for each cluster of each learner from the `first` on, and one to put each learner together."""
         shapes = self._shapes(sizes, settings)
         flat, needs = [shape[0] for shape in shapes], [cluster_bytes(*shape) for shape in shapes]
+        if not room.keeps_clusters:  # nor rows
+            needs = [need + row_bytes(shape[1]) for need, shape in zip(needs, shapes, strict=True)]
         kept = sum(kept_bytes(*shape) for shape in shapes) if room.keeps_clusters else 0
         left = None if room.bytes is None else room.bytes - kept
         waves = plan(flat, needs, room.jobs, left, room.limit)

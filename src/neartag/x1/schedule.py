@@ -22,6 +22,11 @@ GRAPH_BUILD_BYTES, GRAPH_BYTES = 42, 17
 SVP_ARRAYS, REGRESSION_ARRAYS = 6, 3
 # Arrays (features, dim) of conjugate gradients.
 CG_ARRAYS = 6
+# For each entry of a cluster's rows: the rows, their columns numbered anew, the half of them that teaches, and its
+# transpose.
+ROW_BYTES = 20
+# Clusters are made smaller by such steps until they fit, and are not split into smaller ones than this.
+SPLIT_STEP, MIN_POINTS_TO_SPLIT = 0.9, 200
 # More clusters are not advised where they would have fewer points than this.
 MIN_POINTS_TO_ADVISE = 5
 
@@ -67,6 +72,26 @@ def cluster_bytes(points: int, entries: int, features: int, settings: SVPSetting
         GRAPH_BYTES * pairs + SVP_ARRAYS * block,
         GRAPH_BYTES * pairs + REGRESSION_ARRAYS * block + factor[solver],
     )
+
+
+def row_bytes(entries: int) -> int:
+    """Return how many bytes a cluster's rows take while it is trained, where all rows are in files."""
+    return ROW_BYTES * entries
+
+
+def largest_that_fits(
+    points: int, entries_per_point: float, features: int, settings: SVPSettings, room: int
+) -> int | None:
+    """Return how many points a cluster may have, `points` at most, for its training from files to fit into the room.
+
+    None where not even a small one does.
+    """
+    while points >= MIN_POINTS_TO_SPLIT:
+        entries = int(entries_per_point * points)
+        if cluster_bytes(points, entries, features, settings) + row_bytes(entries) <= room:
+            return points
+        points = int(SPLIT_STEP * points)
+    return None
 
 
 def kept_bytes(points: int, entries: int, features: int, settings: SVPSettings) -> int:

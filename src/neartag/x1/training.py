@@ -21,7 +21,6 @@ from scipy.sparse import csr_matrix
 from neartag.core.progress import Progress
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import Rows
-from neartag.rerank import training as rerank
 from neartag.rerank.parts import index_from_arrays, vectors_from_arrays
 from neartag.rerank.plan import RerankPlan
 from neartag.rerank.preparation import MAX_POINTS_TO_REFIT_RANKERS, RerankOptions
@@ -34,11 +33,19 @@ from neartag.work.graph import Graph
 from neartag.work.parts import get_json
 from neartag.work.task import Task
 from neartag.x1.ensemble import learner_seeds
+from neartag.x1.limits import (
+    block_size,
+    check_room_to_divide,
+    check_room_to_rerank,
+    count_entries,
+    has_files,
+    split_to_fit,
+)
 from neartag.x1.model import X1Model
 from neartag.x1.parts import INDEX, RUN, VECTORS, partition_name, read_chosen, read_learners, read_reranker, run_part
 from neartag.x1.plan import FINAL, Room, TrainingPlan, cluster_sizes, learner_name
 from neartag.x1.resolve import HELD_OUT_SHARE, DataFacts, resolve
-from neartag.x1.schedule import Machine, no_room
+from neartag.x1.schedule import Machine
 from neartag.x1.selection import HeldOut, auto_settings, first_choices, held_out_rows
 from neartag.x1.settings import RerankSettings, X1Settings
 
@@ -47,7 +54,7 @@ NO_POINTS = np.empty(0, np.int64)
 # where there was none to make and only their answers were wanted.
 MAX_POINTS_TO_REFIT_LEARNERS, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
 # Changes when the tasks do: work of another version cannot be gone on with.
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 # Where the work of a second training is, for votes alone, in the folder of the first.
 VOTES_ALONE = "votes-alone"
 
@@ -70,12 +77,15 @@ def fit_model(
     """
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
-    check_room_to_rerank(rows, Y, settings, machine)
+    options = _rerank_options(settings.rerank, settings.random_state)
+    check_room_to_rerank(rows, Y, settings, options, machine, in_files=has_files(executor))
+    check_room_to_divide(rows, settings, machine)
     if executor is None:
         with default_executor(machine) as chosen:
             return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
     if isinstance(executor.parts, WorkFolder):
         executor.parts.open(describe_plan(rows, Y, asked, return_held_out))
+    settings = split_to_fit(settings, rows, executor)
     held_out = hold_out(rows.shape[0], settings, return_held_out)
     put_data(executor.parts, rows, Y, held_out)
     if not executor.parts.is_whole(RUN):
@@ -119,7 +129,7 @@ def make_plan(
         settings=settings,
         points=n,
         features=rows.shape[1],
-        entries=rows.nnz if hasattr(rows, "nnz") else rows.size,
+        entries=count_entries(rows),
         held_out=held_out,
         reranker=reranker,
         is_hybrid=is_hybrid,
@@ -148,10 +158,11 @@ class _Training:
     def run(self, progress: Progress) -> None:
         """Run all tasks."""
         self.graph = Graph({RUN, *GIVEN})
-        first = self.graph.add(self.plan.start())
+        first = self.graph.add(self._limit(self.plan.start()))
         # Later tasks, which are not planned yet, read these.
         gone = ("hard-negatives/", "search/", "centroids/others/")
         self.graph.results |= {task.name for task in first if not task.name.startswith(gone)}
+        self.graph.openers |= {task.name for task in first if task.stage == "partition"} | {"graph"}
         self.executor.run(self.graph, progress, "training", self.then)
 
     def then(self, task: Task) -> Iterable[Task]:
@@ -196,10 +207,15 @@ class _Training:
 
     def _wanted(self, tasks: Iterable[Task]) -> list[Task]:
         """Return the tasks, their parts kept but for those of single clusters and of single blocks."""
-        planned = list(tasks)
+        planned = self._limit(tasks)
         gone = ("cluster", "hard-negatives", "neighbours")
         self.graph.results |= {task.name for task in planned if task.stage not in gone}
         return planned
+
+    def _limit(self, tasks: Iterable[Task]) -> list[Task]:
+        """Return the tasks, within the memory allowed: with a work folder they make large arrays in files."""
+        size = block_size(self.machine, self.executor)
+        return [replace(task, block_bytes=size) for task in tasks]
 
     def _room(self) -> Room:
         in_memory = not isinstance(self.executor.parts, WorkFolder)
@@ -245,17 +261,6 @@ def describe_plan(rows: Rows, Y: csr_matrix, asked: X1Settings, return_held_out:
         "digest of the rows": digest_matrix(rows),
         "digest of the labels": digest_matrix(Y),
     }
-
-
-def check_room_to_rerank(rows: Rows, Y: csr_matrix, settings: X1Settings, machine: Machine) -> None:
-    """Raise ParameterError, before any work, where a reranker is asked for and there is too little memory to fit it."""
-    room = machine.room()
-    if not settings.rerank.enabled or room is None:
-        return
-    needed = rerank.bytes_needed(rows, Y, _rerank_options(settings.rerank, settings.random_state))
-    if needed > room:
-        work = f"refining {Y.shape[0]} points"
-        raise no_room(work, needed, room, machine.memory or 0, "set refine to False (--no-refine)")
 
 
 def hold_out(n: int, settings: X1Settings, return_held_out: bool) -> np.ndarray:

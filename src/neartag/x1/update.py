@@ -15,8 +15,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.linalg import csr
-from neartag.linalg.coded_rows import round_vectors
-from neartag.linalg.hybrid_rows import words_of
+from neartag.linalg.hybrid_rows import round_vectors, words_of
 from neartag.linalg.rows import Rows, dense
 from neartag.rerank.merged_labels import merge_in_reranker
 from neartag.rerank.new_labels import rank_new_labels

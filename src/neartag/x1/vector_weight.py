@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.evaluation.point_precision import precision_by_point, standard_error
+from neartag.linalg.coded_rows import float_rows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import csr_arrays
 from neartag.search.inverted_index import PRUNE_LOOSELY, FeatureIndex, merge_ids
@@ -40,13 +41,13 @@ def choose_vector_weight(
         return WEIGHTS[0]
     asked, n = held[:: -(-len(held) // MAX_ASKED)], rows.shape[0]
     count = min(NEIGHBOURS, n)
-    own = rows[asked]
+    own, own_vectors = rows[asked], float_rows(rows.vectors, asked)
     index = FeatureIndex.from_rows(rows.words)
     by_words = index.find(own.words, min(2 * count, n), threads, PRUNE_LOOSELY)
-    by_vectors = vectors.find(own.vectors, min(2 * count, n), threads)
+    by_vectors = vectors.find(own_vectors, min(2 * count, n), threads)
     lists = [first_of_others(each, held, count, n)[0] for each in (by_words, by_vectors)]
     pool = np.ascontiguousarray(merge_ids(lists))  # (m, 2 · count), −1: nobody
-    words, dense = _word_cosines(own.words, rows.words, pool), vectors.rows.products(own.vectors, pool, threads)
+    words, dense = _word_cosines(own.words, rows.words, pool), vectors.rows.products(own_vectors, pool, threads)
     frequency, labels = np.bincount(Y.indices, minlength=Y.shape[1]), csr_arrays(Y)
     most, truth = min(KS[-1], Y.shape[1]), Y[asked]
     votes = []

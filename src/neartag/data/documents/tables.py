@@ -27,6 +27,7 @@ _REMEDY = (
     "a cell in quotes ends with a quote, and a quote inside it is doubled; --delimiter and --quoting say otherwise"
 )
 _SAVED_AS = "save the file as UTF-8, or give its encoding by --encoding"
+_ZIP_START = b"PK\x03\x04"
 
 
 def read_csv(path: Path, fields: Fields, labelled: bool, *, max_cell: int = MAX_CELL_CHARACTERS) -> DocumentsOrErrors:
@@ -73,6 +74,9 @@ def settle_tsv(path: Path, fields: Fields, labelled: bool) -> Fields:
 def _settle(path: Path, fields: Fields, labelled: bool, usual: str) -> Fields:
     with open_to_read(path) as stream:
         sample = stream.read(SAMPLE_BYTES)
+    if sample.startswith(_ZIP_START):
+        remedy = "if it is an Excel file, let its name end in .xlsx; else unpack it"
+        raise line_error(path, 1, "this is no text but a zip archive, as Excel files are", remedy)
     is_cut = len(sample) == SAMPLE_BYTES
     encoding = fields.encoding or find_encoding(sample[: sample.rfind(b"\n") + 1] if is_cut else sample)
     fields = replace(fields, encoding=encoding)

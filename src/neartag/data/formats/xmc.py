@@ -8,7 +8,9 @@ file. Names of points, an addition of neartag, stand in a file with `.points` af
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -16,10 +18,11 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError
+from neartag.core.threads import available_cores
 from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows, sort_and_find_repeated
 from neartag.data.files import line_error, open_to_read, open_to_replace, quote, split_ending
 from neartag.data.formats.names import read_names_beside, write_names_beside
-from neartag.data.formats.xmc_rows import Header, parse_block
+from neartag.data.formats.xmc_rows import Header, RowBlock, parse_block
 from neartag.data.mapped import SpillableArrays
 from neartag.data.read_limits import LINE, limit, too_large
 
@@ -153,12 +156,12 @@ def _read_rows(
     label_ids, ones = arrays.new(np.int32), arrays.new(np.float32)
     feature_ids, values = arrays.new(np.int32), arrays.new(np.float32)
     lines, first_error = 0, None
-    for block in blocks:
-        first, lines = lines, lines + block.count(b"\n") + (not block.endswith(b"\n"))
-        if first_error is not None or lines > header.points:
+    for count, parsed in _parse_ahead(blocks, header, path):
+        lines += count
+        if first_error is not None or parsed is None:
             continue  # from here on lines are only counted
         try:
-            rows = parse_block(block, lines - first, first + 2, header, path)
+            rows = parsed.result()
         except DataError as error:
             first_error = error  # raised later: if lines are missing, that says more than half a line does
             continue
@@ -173,6 +176,26 @@ def _read_rows(
         raise first_error
     X = make_rows(np.concatenate(feature_ends), feature_ids.finish(), values.finish(), header.features)
     return X, make_rows(np.concatenate(label_ends), label_ids.finish(), ones.finish(), header.labels)
+
+
+def _parse_ahead(blocks: Iterator[bytes], header: Header, path: Path) -> Iterator[tuple[int, Future[RowBlock] | None]]:
+    """Yield for each block, in order, how many lines and which rows it has; None for those beyond the last point.
+
+    As many blocks as there are cores are parsed at the same time, while the next ones are read.
+    """
+    from neartag.data.formats import xmc_kernels  # noqa: F401 (loaded here, before several threads want it)
+
+    cores, lines = available_cores(), 0
+    waiting: deque[tuple[int, Future[RowBlock] | None]] = deque()
+    with ThreadPoolExecutor(cores) as pool:
+        for block in blocks:
+            first, lines = lines, lines + block.count(b"\n") + (not block.endswith(b"\n"))
+            too_many, count = lines > header.points, lines - first
+            parsed = None if too_many else pool.submit(parse_block, block, count, first + 2, header, path)
+            waiting.append((count, parsed))
+            if len(waiting) > cores:
+                yield waiting.popleft()
+        yield from waiting
 
 
 def _check_line_count(lines: int, points: int, path: Path) -> None:

@@ -11,9 +11,13 @@ from neartag.core.errors import DataError, NeartagError
 from neartag.core.progress import Progress
 from neartag.encoders.sentence_models.base import STATIC, Identity, SentenceModel, first_line
 from neartag.encoders.sentence_models.vector_cache import VectorCache
+from neartag.linalg.coded_rows import CodedRows, Vectors
+from neartag.linalg.rows import normalise
 
-# Texts are encoded, checked and kept in chunks. They grow until one takes long enough for a word of progress.
-FIRST_CHUNK, MAX_CHUNK, SHORT_CHUNK = 32, 4096, 0.5  # texts, and seconds
+# Texts are encoded, checked and kept in chunks, which grow until one takes long enough for a word of progress. A model
+# puts texts of about the same length together: of a chunk of 32 titles and abstracts, most were padded to the longest,
+# and in chunks of 512 and more a second of CPU encoded six times as many.
+FIRST_CHUNK, MAX_CHUNK, SHORT_CHUNK = 64, 4096, 5.0  # texts, and seconds
 MIN_SHARE_OF_BUDGET = 0.02  # of the budget, after which the rest of the time can be told
 
 
@@ -28,7 +32,8 @@ def encode_texts(
     cache: VectorCache | None = None,
     progress: Progress | None = None,
     minutes: float | None = None,
-) -> np.ndarray:
+    coded: bool = False,
+) -> Vectors:
     """Return the vectors of texts (n, dim), as the model gives them, checked.
 
     Parameters
@@ -41,9 +46,12 @@ def encode_texts(
         What is told how many texts are done, and about how long the rest takes.
     minutes : float, optional
         EncodingBudgetError as soon as it is clear that it will take longer.
+    coded : bool, default False
+        Return CodedRows of unit length, in a quarter of the memory: no more than a chunk of texts is ever float32.
     """
     identity = model.identity
-    vectors = np.empty((len(texts), identity.dim), np.float32)
+    shape = len(texts), identity.dim
+    vectors: Vectors = CodedRows.empty(*shape) if coded else np.empty(shape, np.float32)
     cache = None if identity.format == STATIC else cache  # to encode them again is as fast
     begun, size = time.monotonic(), FIRST_CHUNK
     with (progress or Progress()).start(len(texts), f"encoding texts with {identity.name}") as shown:
@@ -54,9 +62,10 @@ def encode_texts(
             places, now = missing[encoded : encoded + size], time.monotonic()
             some = [texts[place] for place in places]
             done = len(texts) - len(missing) + encoded
-            vectors[places] = _encode(model, some, done, len(texts), cache is not None)
+            found = _encode(model, some, done, len(texts), cache is not None)
+            _write(vectors, places, found)
             if cache is not None:
-                cache.put(identity.digest, some, vectors[places])
+                cache.put(identity.digest, some, found)
             encoded += len(places)
             size = min(2 * size, MAX_CHUNK) if time.monotonic() - now < SHORT_CHUNK else size
             taken, rest = time.monotonic() - begun, len(missing) - encoded
@@ -70,15 +79,23 @@ def encode_texts(
     return vectors
 
 
-def _fill_kept(vectors: np.ndarray, texts: Sequence[str], identity: Identity, cache: VectorCache | None) -> list[int]:
+def _write(vectors: Vectors, places: list[int], found: np.ndarray) -> None:
+    """Write vectors (m, dim) of some texts in their places."""
+    if isinstance(vectors, CodedRows):
+        vectors.write(np.array(places), normalise(found))
+    else:
+        vectors[places] = found
+
+
+def _fill_kept(vectors: Vectors, texts: Sequence[str], identity: Identity, cache: VectorCache | None) -> list[int]:
     """Write the vectors that are kept into `vectors` (n, dim), and return the places of the other texts."""
     missing: list[int] = []
     for start in range(0, len(texts), MAX_CHUNK):
         some = [texts[place] for place in range(start, min(start + MAX_CHUNK, len(texts)))]
         _check_texts(some)
         kept = {} if cache is None else cache.get(identity.digest, some, identity.dim)
-        for place, vector in kept.items():
-            vectors[start + place] = vector
+        if kept:
+            _write(vectors, [start + place for place in kept], np.array(list(kept.values()), np.float32))
         missing += [start + place for place in range(len(some)) if place not in kept]
     return missing
 

@@ -37,11 +37,15 @@ class Course:
     def __init__(self, graph: Graph, parts: Parts, progress: Progress, title: str, then: Then) -> None:
         self.graph, self.parts, self.then = graph, parts, then
         self.waiting: dict[str, Task] = {}
+        self._ready: dict[str, Task] = {}  # those of them whose parts are all there
+        self._missing: dict[str, set[str]] = {}  # parts that each of the others waits for
+        self._places: dict[str, int] = {}  # in the order in which they were planned
         self.finished: set[str] = set()
         self._progress, self._title = progress, title
         self._total = self._done = self._found = 0  # steps: in all, done, and of these found done at the start
         self._begun = time.monotonic()
         self._reported: dict[str, int] = {}
+        self.urgency: dict[str, float] = {}
         self.add(graph.tasks.values())
 
     def add(self, tasks: Iterable[Task]) -> None:
@@ -54,25 +58,49 @@ class Course:
             if self.parts.is_whole(task.name):
                 self._done += task.steps
                 self._found += task.steps
-                self.finished.add(task.name)
+                self._finish(task)
                 queue += self.graph.add(self.then(task))
             else:
                 self.waiting[task.name] = task
+                self._places[task.name] = len(self._places)
+                missing = {part for part in task.inputs if part not in self.finished and part not in self.graph.given}
+                if missing:
+                    self._missing[task.name] = missing
+                else:
+                    self._ready[task.name] = task
         if self._total > before:
+            self.urgency = self.graph.urgency()
             self._progress.start(self._total, self._title)
             self._progress.advance(self._done)
 
-    def ready(self) -> list[Task]:
-        """Return the tasks that could run now, the large ones first."""
-        return sorted(self.graph.ready(self.waiting.values(), self.finished), key=lambda task: -task.size)
+    def ready(self, *, large_first: bool = False) -> list[Task]:
+        """Return the tasks that could run now, the most urgent first, or the largest; of equals the first planned."""
+        first = (lambda task: -task.size) if large_first else (lambda task: -self.urgency[task.name])
+        return sorted(self._ready.values(), key=lambda task: (first(task), self._places[task.name]))
+
+    @property
+    def can_begin(self) -> bool:
+        """Whether there is a task that could run now."""
+        return bool(self._ready)
 
     def begin(self, task: Task) -> None:
         """Let a task no longer wait."""
-        del self.waiting[task.name]
+        del self.waiting[task.name], self._ready[task.name]
 
     def give_back(self, task: Task) -> None:
         """Let a task wait again, which did not end."""
-        self.waiting[task.name] = task
+        self.waiting[task.name] = self._ready[task.name] = task
+
+    def _finish(self, task: Task) -> None:
+        """Let those wait no longer that waited for nothing but this task."""
+        self.finished.add(task.name)
+        for name in self.graph.consumers.get(task.name, ()):
+            missing = self._missing.get(name)
+            if missing is not None:
+                missing.discard(task.name)
+                if not missing:
+                    del self._missing[name]
+                    self._ready[name] = self.waiting[name]
 
     def report(self, task: Task, steps: int) -> None:
         """Count steps of a task that still runs."""
@@ -84,7 +112,7 @@ class Course:
     def end(self, task: Task) -> None:
         """Count a task as done, let parts go that nobody needs any more, and plan what can be planned now."""
         self.report(task, task.steps)
-        self.finished.add(task.name)
+        self._finish(task)
         self.add(self.graph.add(self.then(task)))
         for part in task.inputs:
             if not self.graph.is_needed(part, self.finished):

@@ -1,0 +1,85 @@
+"""Files and folders of storage elsewhere, such as s3://bucket/data.jsonl, by whatever fsspec knows (extra `fsspec`).
+
+Nothing is mapped from there: what is read is copied to this computer first, and what was written is copied back.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from neartag.core.errors import DataError, ParameterError
+from neartag.core.extras import install_hint
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_url(name: str) -> bool:
+    """Say whether a name is that of something in storage elsewhere."""
+    return _URL.match(name) is not None
+
+
+@contextmanager
+def local_copy(url: str) -> Iterator[str]:
+    """Give the path of a copy of a file or folder, under its own name; it is removed at the end."""
+    storage, path = _open(url)
+    with tempfile.TemporaryDirectory(prefix="neartag-copy-") as folder:
+        copy = Path(folder) / PurePosixPath(path).name
+        with _naming(url):
+            files = storage.find(path) if storage.isdir(path) else [path]
+            for file in files:
+                target = copy / PurePosixPath(file).relative_to(path)  # of a file, itself
+                target.parent.mkdir(parents=True, exist_ok=True)
+                storage.get_file(file, str(target))
+        yield str(copy)
+
+
+def has_file(url: str, name: str) -> bool:
+    """Say whether a folder elsewhere has a file of this name."""
+    storage, path = _open(url)
+    with _naming(url):
+        return bool(storage.exists(f"{path}/{name}"))
+
+
+def upload_folder(folder: Path, url: str, last: str) -> None:
+    """Copy the files of a folder to storage elsewhere, the `last` one at last; then remove what else was there before.
+
+    Who reads that file first sees the folder as it was, or as it is now: the others' names change with their content.
+    """
+    storage, path = _open(url)
+    with _naming(url):
+        storage.makedirs(path, exist_ok=True)
+        names = sorted(file.name for file in folder.iterdir() if file.is_file() and file.name != last)
+        for name in [*names, last]:
+            storage.put_file(str(folder / name), f"{path}/{name}")
+        for file in storage.find(path):
+            if PurePosixPath(file).name not in (*names, last):
+                storage.rm_file(file)
+
+
+def _open(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise ParameterError(install_hint(f"{url}: storage elsewhere needs fsspec", "fsspec")) from error
+    try:
+        storage, path = url_to_fs(url)
+    except (ImportError, ValueError) as error:  # which name the package that a protocol needs
+        raise ParameterError(f"{url}: {error}") from error
+    return storage, path.rstrip("/")
+
+
+@contextmanager
+def _naming(url: str) -> Iterator[None]:
+    """Turn an error of the storage into one that names the URL."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise DataError(f"{url}: there is no such file or folder") from error
+    except OSError as error:
+        raise DataError(f"{url}: {error}") from error

@@ -1,0 +1,91 @@
+"""Data and models in storage elsewhere: here in fsspec's own storage in memory, and in files by their URLs."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli_helpers import fail, succeed
+from neartag.core.errors import DataError, ParameterError
+from neartag.data import remote
+
+fsspec = pytest.importorskip("fsspec")
+
+ROWS = "".join(f"{i % 3} {i % 3}:1 {3 + i % 7}:0.5\n" for i in range(60))
+
+
+@pytest.fixture
+def storage():
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    memory.pipe("/bucket/train.txt", f"60 10 3\n{ROWS}".encode())
+    memory.pipe("/bucket/new.txt", b"2 10 3\n 1:1\n 2:1\n")
+    yield memory
+    memory.store.clear()
+
+
+def test_data_and_model_may_be_urls(storage, tmp_path):
+    local = tmp_path / "train.txt"
+    local.write_bytes(storage.cat("/bucket/train.txt"))
+    succeed("train", "memory://bucket/train.txt", "memory://bucket/models/first", "-q")
+    succeed("train", local, tmp_path / "model", "-q")
+    there = {file.rsplit("/", 1)[1] for file in storage.find("/bucket/models/first")}
+    assert there == {file.name for file in (tmp_path / "model").iterdir() if file.is_file()}
+    answers = succeed("predict", "memory://bucket/models/first", "memory://bucket/new.txt", "-k", "1", "-q")
+    assert answers.split() == ["1", "2"]
+    assert succeed("predict", f"file://{tmp_path / 'model'}", f"file://{local}", "-k", "1", "-q").split()[:3] == [
+        *"012"
+    ]
+
+
+def test_a_model_that_is_there_is_replaced_only_when_asked(storage):
+    command = "train", "memory://bucket/train.txt", "memory://bucket/model", "-q"
+    succeed(*command)
+    assert "holds a model: give --overwrite" in fail(*command)
+    storage.pipe("/bucket/model/left-over.safetensors", b"of a model before")
+    succeed(*command, "--overwrite", "--random-state", "5")
+    assert not storage.exists("/bucket/model/left-over.safetensors")
+    assert len(storage.find("/bucket/model")) > 1
+
+
+def test_what_is_wrong_is_told_with_the_url(storage):
+    assert "memory://bucket/none.txt: there is no such file" in fail("train", "memory://bucket/none.txt", "m", "-q")
+    assert "nowhere://a/b" in fail("train", "nowhere://a/b", "m", "-q")
+    url = "memory://bucket/model"
+    assert "--work-dir" in fail("train", "memory://bucket/train.txt", url, "--engine", "processes", "-q")
+    assert not storage.find("/bucket/model")
+
+
+def test_a_training_that_fails_leaves_nothing(storage):
+    fail("train", "memory://bucket/train.txt", "memory://bucket/model", "--n-clusters", "-4", "-q")
+    assert not storage.find("/bucket/model")
+
+
+def test_folders_are_copied_whole(storage):
+    storage.pipe("/bucket/set/deep/a.txt", b"a")
+    storage.pipe("/bucket/set/b.txt", b"b")
+    with remote.local_copy("memory://bucket/set") as copy:
+        files = {str(path)[len(copy) + 1 :]: path.read_bytes() for path in sorted(_files(copy))}
+    assert files == {"b.txt": b"b", "deep/a.txt": b"a"}
+    assert not _files(copy)
+
+
+def test_errors_of_whoever_uses_a_copy_stay_their_own(storage):
+    with pytest.raises(FileNotFoundError, match="mine"), remote.local_copy("memory://bucket/new.txt"):
+        raise FileNotFoundError("mine")
+    with pytest.raises(DataError, match="no such file"), remote.local_copy("memory://bucket/none"):
+        pass
+    with pytest.raises(ParameterError, match="nowhere"):
+        remote.has_file("nowhere://a", "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("s3://a/b", True), ("file:///a", True), ("a/b", False), ("C:\\a", False)]
+)
+def test_urls_are_told_from_paths(name, wanted):
+    assert remote.is_url(name) is wanted
+
+
+def _files(folder):
+    from pathlib import Path
+
+    return [path for path in Path(folder).rglob("*") if path.is_file()]
