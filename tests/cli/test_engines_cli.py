@@ -91,13 +91,30 @@ def test_a_training_that_is_killed_when_its_model_is_saved_goes_on_too(points, m
         patch.setattr(WorkFolder, "remove", interrupt_removal)
         assert invoke(*command).exit_code == 130
     assert digest(tmp_path / "model") == digest(model)
-    assert "holds a model" in fail("train", points, model, *OPTIONS, "--work-dir", tmp_path / "work")  # another's
     succeed(*command)
     assert digest(tmp_path / "model") == digest(model)
     assert not (tmp_path / "work").exists()
     assert "holds a model" in fail(*command)  # now as ever
     succeed(*command, "--overwrite", "--keep-work")
     assert "holds a model" in fail(*command)
+
+
+def test_a_model_that_came_meanwhile_is_not_replaced_without_asking(points, model, tmp_path, monkeypatch):
+    command = "train", points, tmp_path / "model", *OPTIONS, "--work-dir", tmp_path / "work"
+    with monkeypatch.context() as patch:
+        patch.setattr(WorkFolder, "remove", interrupt_removal)
+        invoke(*command)
+    succeed("train", points, tmp_path / "model", *OPTIONS, "--l2", "7", "--overwrite")
+    before = digest(tmp_path / "model")
+    assert "holds a model" in fail(*command)
+    assert digest(tmp_path / "model") == before != digest(model)
+
+
+@pytest.mark.parametrize("names", [("work/model", "work"), ("model", "model"), ("model", "model/work")])
+def test_a_model_and_its_work_folder_are_not_one_in_the_other(points, tmp_path, names):
+    made, work = (tmp_path / name for name in names)
+    assert "must not be one inside the other" in fail("train", points, made, *OPTIONS, "--work-dir", work)
+    assert not any(tmp_path.iterdir())
 
 
 def interrupt_removal(folder):

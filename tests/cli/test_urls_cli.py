@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import pytest
 
-from cli_helpers import fail, succeed
+from cli_helpers import fail, invoke, succeed
+from neartag import store
 from neartag.core.errors import DataError, ParameterError
 from neartag.data import remote
 
@@ -41,10 +44,43 @@ def test_a_model_that_is_there_is_replaced_only_when_asked(storage):
     command = "train", "memory://bucket/train.txt", "memory://bucket/model", "-q"
     succeed(*command)
     assert "holds a model: give --overwrite" in fail(*command)
-    storage.pipe("/bucket/model/left-over.safetensors", b"of a model before")
-    succeed(*command, "--overwrite", "--random-state", "5")
-    assert not storage.exists("/bucket/model/left-over.safetensors")
-    assert len(storage.find("/bucket/model")) > 1
+    before = set(storage.find("/bucket/model"))
+    storage.pipe("/bucket/model/notes/thesis.txt", b"not ours")
+    succeed(*command, "--overwrite", "--random-state", "5", "--l2", "7")
+    after = set(storage.find("/bucket/model"))
+    assert "/bucket/model/notes/thesis.txt" in after
+    assert len(after) == len(before) + 1  # what the old model had and the new one has not is gone
+    assert after - before > {"/bucket/model/notes/thesis.txt"}
+
+
+def test_a_place_with_other_files_is_refused(storage):
+    storage.pipe("/bucket/models/other/model.json", b"{}")
+    error = fail("train", "memory://bucket/train.txt", "memory://bucket/models", "-q")
+    assert "memory://bucket/models holds other files than a model's" in error
+    assert storage.find("/bucket/models") == ["/bucket/models/other/model.json"]
+    storage.pipe("/bucket/model/model.json", b"{")
+    error = fail("train", "memory://bucket/train.txt", "memory://bucket/model", "--overwrite", "-q")
+    assert "holds a damaged model.json" in error
+
+
+def test_a_model_that_cannot_be_copied_is_kept_here(storage, monkeypatch, tmp_path):
+    def refuse(*given):
+        raise DataError("the network is gone")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(remote, "upload_folder", refuse)
+    result = invoke("train", "memory://bucket/train.txt", "memory://bucket/model")
+    (kept,) = tmp_path.glob("neartag-model-*/model")
+    assert result.exit_code == 2
+    assert f"the model was not copied to memory://bucket/model: it is in {kept}" in result.stderr
+    assert store.load(kept).model.n_points == 60
+
+
+def test_a_folder_that_names_files_outside_of_itself_is_refused(storage, monkeypatch):
+    storage.pipe("/bucket/set/a.txt", b"a")
+    monkeypatch.setattr(type(storage), "find", lambda *given: ["/bucket/set/../../escaped.txt"])
+    with pytest.raises(DataError, match="names a file outside of itself"), remote.local_copy("memory://bucket/set"):
+        pass
 
 
 def test_what_is_wrong_is_told_with_the_url(storage):
@@ -75,7 +111,7 @@ def test_errors_of_whoever_uses_a_copy_stay_their_own(storage):
     with pytest.raises(DataError, match="no such file"), remote.local_copy("memory://bucket/none"):
         pass
     with pytest.raises(ParameterError, match="nowhere"):
-        remote.has_file("nowhere://a", "b")
+        remote.read_file("nowhere://a", "b")
 
 
 @pytest.mark.parametrize(

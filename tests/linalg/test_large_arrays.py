@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from neartag.core import memory
 from neartag.core.errors import WorkError
 from neartag.data.mapped import mapped_bytes
-from neartag.linalg import large_csr
+from neartag.linalg import large_arrays, large_csr
 from neartag.linalg.large_arrays import empty, in_files, insert, take
 from neartag.linalg.rows import take_rows, transpose, used_columns
 from neartag.search.inverted_index import FeatureIndex
@@ -139,3 +139,15 @@ def test_what_is_too_much_for_the_computer_goes_into_temporary_files(monkeypatch
         np.testing.assert_array_equal(made, wanted)
     monkeypatch.setattr(memory, "total", lambda: 5 * (postings.data.nbytes + postings.indices.nbytes))
     assert not is_in_file(FeatureIndex(postings)._row_arrays[2])
+
+
+def test_without_room_for_temporary_files_arrays_are_made_in_memory(monkeypatch):
+    def refuse(*given):
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(large_arrays, "_reserve", refuse)
+    monkeypatch.setattr(large_arrays.memory, "total", lambda: 3200)
+    with large_arrays.in_temporary_files(10_000):
+        array = large_arrays.empty(1000, np.int8)
+    assert array.base is None
+    assert array.shape == (1000,)

@@ -111,3 +111,13 @@ def test_damage_is_refused(name, change, message):
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError, match=message):
         VectorIndex.get(arrays, "v", 300, 8)
+
+
+def test_queries_whose_nearest_cells_are_empty_are_answered_by_the_rows_that_are_left():
+    vectors = made(3000)
+    kept = np.zeros(3000, bool)
+    kept[:2] = True
+    index = with_cells(vectors, nprobe=1).keep(kept)
+    for count in (1, 2, MAX_QUERIES_ALONE + 1):
+        found = index.find(-vectors[:count], 5)[0]
+        assert np.isin(found, [-1, 0, 1]).all()

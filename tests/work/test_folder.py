@@ -132,3 +132,10 @@ def test_a_folder_goes_from_its_name_at_once_with_what_an_earlier_removal_left(f
     assert has_name == [True, False]  # the old remains first; then the folder, which has no name any more
     assert not folder.place.exists()
     assert not left.exists()
+
+
+def test_a_link_to_a_folder_is_followed_when_it_is_removed(folder, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(folder.place, target_is_directory=True)
+    WorkFolder(link).remove()
+    assert not folder.place.exists()

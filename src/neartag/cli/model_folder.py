@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from neartag.core.errors import ModelError
+from neartag.work.engines import Engine
 
 
 def check_target(name: str, overwrite: bool) -> None:
@@ -28,6 +29,24 @@ def check_target(name: str, overwrite: bool) -> None:
             pass
     except OSError as error:
         raise ModelError(f"cannot save in {folder}: {existing}: {error.strerror}") from error
+
+
+def find_digest(name: str) -> str | None:
+    """Return the digest of the model in a folder; None where there is none that can be read."""
+    from neartag.storage.manifest import read_manifest
+
+    try:
+        return read_manifest(Path(name)).digest
+    except (ModelError, OSError):
+        return None
+
+
+def announce_saving(engine: Engine, target: str, digest: str) -> None:
+    """Do what is to be done just before a model becomes that of its folder."""
+    from neartag.storage.change_log import settle_changes
+
+    settle_changes(Path(target))
+    engine.begin_saving(target, digest)
 
 
 def disk_bytes(folder: Path) -> int:

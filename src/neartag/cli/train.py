@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from neartag.cli import merge, output
 from neartag.cli.encoder_options import EncoderOptions
 from neartag.cli.engine_options import EngineName, KeepWork, Scheduler, WorkDir, Workers, say_how_to_resume
 from neartag.cli.inspect import describe_encoders
-from neartag.cli.model_folder import check_target, disk_bytes
+from neartag.cli.model_folder import announce_saving, check_target, disk_bytes, find_digest
 from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with_parameters
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import HELP, check_source
@@ -192,7 +193,8 @@ def train(
     check_options(vocabulary, open_vocabulary, label_language)
     if who.has_folder and not chosen.by_tasks:
         raise ParameterError(f"--engine and --work-dir are for X1: {chosen.title} is trained in one go")
-    overwrite = overwrite or who.was_saving(model)  # an attempt that was killed may have saved it already
+    who.check_folder(model)
+    overwrite = overwrite or who.was_saving(model, find_digest(model))  # an attempt that was killed later on
     check_target(model, overwrite)
 
     from neartag.cli.data import load_training
@@ -252,8 +254,7 @@ def train(
             output.message(f"votes alone decide: on {things} held out they were better than rankers", quiet=quiet)
         with progress.start(None, f"saving {model}"):
             check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
-            who.begin_saving(model)
-            save_bundle(replace(stored, vocabulary=concepts), model)
+            save_bundle(replace(stored, vocabulary=concepts), model, announce=partial(announce_saving, who, model))
     show_report(
         {
             "model": model,

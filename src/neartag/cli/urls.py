@@ -36,19 +36,48 @@ def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[...,
 def _upload_model(url: str, given: dict[str, Any]) -> Iterator[str]:
     """Give a folder to save a model in, which is copied to a URL in the end."""
     import tempfile
+    from shutil import rmtree
 
     from neartag.cli import output
-    from neartag.data.remote import has_file, upload_folder
+    from neartag.data.remote import is_empty, upload_folder
     from neartag.storage.location import MANIFEST
 
     if given.get("engine") != "threads" and given.get("work_dir") is None:
         raise ParameterError(f"{url} cannot hold the work folder, which is mapped: name one by --work-dir")
     if given.get("add_learners") is not None:
         raise ParameterError(f"--add-learners needs a model on this computer, not {url}")
-    if has_file(url, MANIFEST) and not given.get("overwrite"):
+    there = _model_files(url)
+    if there is not None and not given.get("overwrite"):
         raise ModelError(f"{url} holds a model: give --overwrite to replace it, or name another folder")
-    with tempfile.TemporaryDirectory(prefix="neartag-model-") as folder:
-        model = Path(folder) / "model"
+    if there is None and not is_empty(url):
+        raise ModelError(f"{url} holds other files than a model's: name another folder")
+    folder = Path(tempfile.mkdtemp(prefix="neartag-model-"))
+    model = folder / "model"
+    try:
         yield str(model)
-        upload_folder(model, url, MANIFEST)
+        upload_folder(model, url, MANIFEST, there or ())
+    except BaseException:
+        if (model / MANIFEST).exists():  # hours of work: not to be lost for want of a network
+            output.message(f"the model was not copied to {url}: it is in {model}")
+        else:
+            rmtree(folder, ignore_errors=True)
+        raise
+    rmtree(folder, ignore_errors=True)
     output.message(f"the model is in {url}", quiet=bool(given.get("quiet")))
+
+
+def _model_files(url: str) -> list[str] | None:
+    """Return the names of a model's files elsewhere; None where there is no model."""
+    import json
+
+    from neartag.data.remote import read_file
+    from neartag.storage.location import MANIFEST
+    from neartag.storage.manifest import parse_manifest
+
+    content = read_file(url, MANIFEST)
+    if content is None:
+        return None
+    try:
+        return [file.name for file in parse_manifest(json.loads(content), Path(MANIFEST)).files]
+    except ValueError as error:  # what is no JSON
+        raise ModelError(f"{url} holds a damaged {MANIFEST}: name another folder") from error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from neartag.core.errors import DataError, ParameterError
 from neartag.core.extras import install_hint
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # one letter is a drive
 
 
 def is_url(name: str) -> bool:
@@ -27,28 +27,40 @@ def is_url(name: str) -> bool:
 def local_copy(url: str) -> Iterator[str]:
     """Give the path of a copy of a file or folder, under its own name; it is removed at the end."""
     storage, path = _open(url)
-    with tempfile.TemporaryDirectory(prefix="neartag-copy-") as folder:
+    # On Windows a file that is still mapped cannot be removed.
+    with tempfile.TemporaryDirectory(prefix="neartag-copy-", ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / PurePosixPath(path).name
         with _naming(url):
             files = storage.find(path) if storage.isdir(path) else [path]
             for file in files:
-                target = copy / PurePosixPath(file).relative_to(path)  # of a file, itself
+                inside = PurePosixPath(file).relative_to(path)  # of a file, itself
+                if ".." in inside.parts:
+                    raise DataError(f"{url}: it names a file outside of itself, {file}")
+                target = copy / inside
                 target.parent.mkdir(parents=True, exist_ok=True)
                 storage.get_file(file, str(target))
         yield str(copy)
 
 
-def has_file(url: str, name: str) -> bool:
-    """Say whether a folder elsewhere has a file of this name."""
+def read_file(url: str, name: str) -> bytes | None:
+    """Return a file of a folder elsewhere; None where there is none."""
     storage, path = _open(url)
     with _naming(url):
-        return bool(storage.exists(f"{path}/{name}"))
+        return bytes(storage.cat_file(f"{path}/{name}")) if storage.exists(f"{path}/{name}") else None
 
 
-def upload_folder(folder: Path, url: str, last: str) -> None:
-    """Copy the files of a folder to storage elsewhere, the `last` one at last; then remove what else was there before.
+def is_empty(url: str) -> bool:
+    """Say whether there is nothing at a place elsewhere."""
+    storage, path = _open(url)
+    with _naming(url):
+        return not storage.exists(path) or not storage.find(path)
+
+
+def upload_folder(folder: Path, url: str, last: str, replaced: Collection[str] = ()) -> None:
+    """Copy the files of a folder to storage elsewhere, the `last` one at last; then remove those that they replace.
 
     Who reads that file first sees the folder as it was, or as it is now: the others' names change with their content.
+    Nothing but `replaced`, names in that folder, is removed there.
     """
     storage, path = _open(url)
     with _naming(url):
@@ -56,9 +68,9 @@ def upload_folder(folder: Path, url: str, last: str) -> None:
         names = sorted(file.name for file in folder.iterdir() if file.is_file() and file.name != last)
         for name in [*names, last]:
             storage.put_file(str(folder / name), f"{path}/{name}")
-        for file in storage.find(path):
-            if PurePosixPath(file).name not in (*names, last):
-                storage.rm_file(file)
+        for name in sorted({*replaced} - {*names, last}):
+            if storage.exists(f"{path}/{name}"):
+                storage.rm_file(f"{path}/{name}")
 
 
 def _open(url: str) -> tuple[Any, str]:

@@ -31,6 +31,7 @@ MAX_MEMORY_SHARE, BLOCK_SHARE = 1 / 4, 1 / 32
 class _Files(NamedTuple):
     folder: Path
     from_bytes: int
+    or_memory: bool = False  # whether an array for which the folder has no room is made in memory
 
 
 _files: ContextVar[_Files | None] = ContextVar("files", default=None)
@@ -53,8 +54,11 @@ def in_temporary_files(nbytes: int) -> Iterator[None]:
     if _files.get() is not None or there is None or nbytes < MAX_MEMORY_SHARE * there:
         yield
         return
-    with in_files(Path(tempfile.gettempdir()), int(BLOCK_SHARE * there)):
+    token = _files.set(_Files(Path(tempfile.gettempdir()), int(BLOCK_SHARE * there), or_memory=True))
+    try:
         yield
+    finally:
+        _files.reset(token)
 
 
 def block_bytes() -> int | None:
@@ -80,9 +84,11 @@ def empty(shape: int | tuple[int, ...], dtype: np.dtype | type, *, collected: bo
         with tempfile.TemporaryFile(dir=files.folder, prefix=".scratch-") as file:
             _reserve(file.fileno(), nbytes)
             mapped = mmap.mmap(file.fileno(), nbytes)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a file that is too short cannot be mapped
+        if files.or_memory:
+            return np.empty(shape, dtype)
         raise WorkError(
-            f"{files.folder} has no room for {nbytes} bytes on their way ({error.strerror}): what was done so far is "
+            f"{files.folder} has no room for {nbytes} bytes on their way ({error}): what was done so far is "
             "kept there; make room, and start again with the same data, options and work folder to go on"
         ) from error
     return np.frombuffer(mapped, dtype, count).reshape(shape)

@@ -114,7 +114,7 @@ def _blocks(ends: np.ndarray, entry_bytes: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of rows of as many entries as are worked on at a time, one row at least."""
     entries, first = max(1, (block_bytes() or 0) // entry_bytes), 0
     while first < len(ends) - 1:
-        last = int(np.searchsorted(ends, ends[first] + entries, side="right")) - 1
+        last = int(np.searchsorted(ends, int(ends[first]) + entries, side="right")) - 1
         first, start = max(first + 1, last), first
         yield start, first
 

@@ -84,7 +84,7 @@ class VectorIndex:
             np.concatenate([order[start:stop] for start, stop in zip(*ends, strict=True)])
             for ends in zip(starts, stops, strict=True)
         ]
-        numbers = np.full((len(lists), max(map(len, lists))), -1, np.int32)  # (m, points of the nearest cells)
+        numbers = np.full((len(lists), max(1, *map(len, lists))), -1, np.int32)  # (m, points of the nearest cells)
         for own, near in zip(numbers, lists, strict=True):
             own[: len(near)] = near
         products = self.rows.products(queries, numbers, threads)

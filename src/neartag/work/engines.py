@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("threads", "processes", "dask")
 WORK_ENDING = ".work"  # of the work folder's name, after that of what is made
-SAVING = "saving"  # a file of the work folder: the path of what is being saved
+SAVING = "saving"  # a file of the work folder: the digest of the model that is being saved
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,26 @@ class Engine:
         """Return the work folder of what is made under a name: the one that was given, or one beside it."""
         return self.folder if self.folder is not None else target.rstrip("/\\") + WORK_ENDING
 
-    def begin_saving(self, target: str) -> None:
-        """Note in the work folder, if there is one, that the target is about to be saved by this training."""
-        if self.has_folder:
-            (Path(self.folder_for(target)) / SAVING).write_text(str(Path(target).absolute()), encoding="utf-8")
+    def check_folder(self, target: str) -> None:
+        """Raise ParameterError where the work folder and the target are one, or one is in the other."""
+        if not self.has_folder:
+            return
+        work, made = Path(self.folder_for(target)).resolve(), Path(target).resolve()
+        if work == made or work in made.parents or made in work.parents:
+            raise ParameterError(
+                f"the work folder {work} and {target} must not be one inside the other, since the first is removed in "
+                "the end: name another folder by --work-dir"
+            )
 
-    def was_saving(self, target: str) -> bool:
-        """Say whether this work folder's training began to save the target: what is there is then its own."""
+    def begin_saving(self, target: str, digest: str) -> None:
+        """Note in the work folder, if there is one, which model is about to be saved by this training."""
+        if self.has_folder:
+            (Path(self.folder_for(target)) / SAVING).write_text(digest, encoding="utf-8")
+
+    def was_saving(self, target: str, digest: str | None) -> bool:
+        """Say whether this work folder's training saved the model of this digest itself, and was killed after that."""
         note = Path(self.folder_for(target)) / SAVING
-        return self.has_folder and note.is_file() and note.read_text("utf-8") == str(Path(target).absolute())
+        return self.has_folder and note.is_file() and note.read_text("utf-8") == digest
 
     @contextmanager
     def open(self, target: str, jobs: int, room: int | None = None) -> Iterator[Executor | None]:

@@ -3,7 +3,7 @@
     plan.json               what is computed of which data: who goes on with the folder must want the same
     parts/<name>.part       a safetensors file, then the SHA-256 of all of it
     times/<process>.jsonl   what each task took
-    saving                  what is being saved, once everything is done (engines.py)
+    saving                  digest of the model that is being saved, once everything is done (engines.py)
 
 A part is written beside its place and then renamed, so that a file with its name is whole, unless the disk was not.
 Nothing waits for the disk: where the power fails in the wrong moment a part may be cut, which its digest tells.
@@ -146,12 +146,13 @@ class WorkFolder:
 
     def remove(self) -> None:
         """Remove the folder with all that is in it: from its name at once, since half a folder is of no use."""
-        gone = self.place.with_name(f".{self.place.name}.removed")
+        place = self.place.resolve()  # not a link to it
+        gone = place.with_name(f".{place.name}.removed")
         shutil.rmtree(gone, ignore_errors=True)  # of an attempt that was killed here
         try:
-            os.replace(self.place, gone)
+            os.replace(place, gone)
         except OSError:  # Windows, where a file is still mapped
-            gone = self.place
+            gone = place
         shutil.rmtree(gone, ignore_errors=True)
 
 

@@ -56,6 +56,7 @@ class Dask:
     parts: WorkFolder
     room: int | None = None
     _run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+    _largest: int = 0  # bytes that a worker allowed for a task so far
 
     def task_limit(self) -> int | None:
         """Return how many bytes the largest worker allows for a task; None where none says."""
@@ -125,7 +126,8 @@ class Dask:
             return
         largest = max(course.waiting.values(), key=lambda task: task.memory)
         counts_memory = bool(workers) and all(MEMORY in worker.get("resources", {}) for worker in workers)
-        limit = max((_limit(worker) for worker in workers), default=0)
+        # The largest worker may be away for a moment, while it starts again.
+        limit = self._largest = max(self._largest, *(_limit(worker) for worker in workers), 0)
         if limit and largest.memory > limit:
             raise ParameterError(
                 f"{largest.name} needs about {format_bytes(largest.memory)}, and no worker allows tasks more than "
