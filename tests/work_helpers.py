@@ -23,6 +23,15 @@ def small_data():
     return synthetic.make(400, 200, 40, 10, 2)
 
 
+def divide_in_blocks(monkeypatch):
+    """Let the small data count as many points, which are divided block by block."""
+    from neartag.x1 import kmeans_blocks, plan
+
+    monkeypatch.setattr(plan, "BLOCK_POINTS", 150)
+    monkeypatch.setattr(kmeans_blocks, "MIN_SAMPLE", 100)
+    monkeypatch.setattr(kmeans_blocks, "SAMPLE_PER_CLUSTER", 40)
+
+
 def fit(kind, executor=None, **options):
     """Return the bytes of a small model, trained by an executor."""
     data = small_data()

@@ -26,7 +26,7 @@ from neartag.data import Dataset, formats
 from neartag.work.folder import WorkFolder
 from neartag.work.graph import Graph
 from neartag.work.task import Task
-from work_helpers import KINDS, REFINED, diamond, fit, small_data, toy
+from work_helpers import KINDS, REFINED, diamond, divide_in_blocks, fit, small_data, toy
 
 distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
 
@@ -40,8 +40,8 @@ KILLS = int(os.environ.get("NEARTAG_KILLS", "1"))
 MEMORY_LIMIT = 900_000_000  # bytes of a worker that is to exceed them
 STAGES: tuple[str, ...] = ("cluster", "hard-negatives")
 if os.environ.get("NEARTAG_EVERY_STAGE"):
-    STAGES += ("index", "partition", "learner", "vote", "others", "centroids", "neighbours", "problems")
-    STAGES += ("trial-rankers", "candidates", "cost", "rankers", "fusion", "reranker")
+    STAGES += ("index", "sample", "assignment", "partition", "learner", "vote", "others", "centroids", "neighbours")
+    STAGES += ("problems", "trial-rankers", "candidates", "cost", "rankers", "fusion", "reranker")
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,11 @@ def client():
         yield connected
 
 
+@pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_cluster_of_three_workers_trains_the_same_model(client, kind, tmp_path):
+def test_a_cluster_of_three_workers_trains_the_same_model(client, kind, in_blocks, tmp_path, monkeypatch):
+    if in_blocks:
+        divide_in_blocks(monkeypatch)
     assert fit(kind, Dask(client, WorkFolder(tmp_path / "work"))) == fit(kind)
 
 
@@ -189,7 +192,8 @@ class KillOnce(distributed.WorkerPlugin):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_workers_that_are_killed_in_each_stage_are_replaced(client, tmp_path):
+def test_workers_that_are_killed_in_each_stage_are_replaced(client, tmp_path, monkeypatch):
+    divide_in_blocks(monkeypatch)
     killed = tmp_path / "killed"
     killed.mkdir()
     client.register_plugin(KillOnce(killed, STAGES))

@@ -11,6 +11,7 @@ from neartag.core.errors import ParameterError, WorkError
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import as_rows, normalise
 from neartag.work.executors.in_process import InProcess
+from neartag.work.executors.joblib_processes import JoblibProcesses
 from neartag.work.folder import WorkFolder
 from neartag.work.parts import run_task
 from neartag.x1 import schedule
@@ -21,7 +22,7 @@ from neartag.x1.schedule import cluster_bytes, row_bytes
 from neartag.x1.settings import X1Settings
 from neartag.x1.training import make_plan
 from refine_helpers import state_bytes
-from work_helpers import KINDS, fit, small_data
+from work_helpers import KINDS, divide_in_blocks, fit, small_data
 
 
 class StoppedError(Exception):
@@ -68,6 +69,27 @@ def test_it_goes_on_where_it_stopped(whole, tmp_path):
     last = StopsAfter(folder)
     assert fit(kind, last) == wanted
     assert ran + last.ran == everything, "no task twice, and in the same order"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_points_that_are_divided_in_blocks_are_the_same_for_every_executor(kind, tmp_path, monkeypatch):
+    one_piece = fit(kind)
+    divide_in_blocks(monkeypatch)
+    wanted, everything = fit(kind), StopsAfter(WorkFolder(tmp_path / "whole"))
+    assert wanted != one_piece
+    assert fit(kind, everything) == wanted
+    divided = [name for name in everything.ran if name.startswith(("sample/", "assignment/", "means/", "partition/"))]
+    assert len(divided) == 2 * (1 + 3 + 1 + 3 + 1), "of each of two learners"
+    assert fit(kind, JoblibProcesses(2, WorkFolder(tmp_path / "processes"))) == wanted
+    folder, ran = WorkFolder(tmp_path / "work"), []
+    for stop in (1, 4, 3, 6):
+        executor = StopsAfter(folder, stop)
+        with pytest.raises(StoppedError):
+            fit(kind, executor)
+        ran += executor.ran
+    last = StopsAfter(folder)
+    assert fit(kind, last) == wanted
+    assert ran + last.ran == everything.ran
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "gone"])

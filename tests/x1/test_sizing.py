@@ -12,6 +12,7 @@ from neartag.work.executors.in_process import InProcess
 from neartag.work.folder import WorkFolder
 from neartag.work.simulation import Cluster, Need, simulate
 from neartag.work.times import read_times
+from neartag.x1 import plan
 from neartag.x1.schedule import Machine
 from neartag.x1.settings import X1Settings
 from neartag.x1.shape import Shape
@@ -89,3 +90,23 @@ def test_every_task_of_a_large_shape_has_amounts_and_more_of_them_with_more_poin
         sums.append({name: sum(each.get(name, 0) for each in amounts) for name in {key for a in amounts for key in a}})
     assert sums[1]["task"] > 5 * sums[0]["task"]
     assert sums[1]["entries·dimensions"] == pytest.approx(10 * sums[0]["entries·dimensions"], rel=0.02)
+
+
+def test_points_that_are_divided_in_blocks_cost_what_they_cost_in_one_piece(monkeypatch):
+    """The rates are those of a partition in one piece: blocks have the same products, and more of what is joined."""
+
+    def costs(tasks):
+        job = Job(WIKILSHTC)
+        divided = [job.amounts(task) for task in tasks.values() if kind(task) == "divide_points"]
+        assert len(divided) == len([task for task in tasks.values() if "partition_steps" in task.function])
+        return {name: sum(each.get(name, 0.0) for each in divided) for each in divided for name in each}
+
+    in_blocks = costs(planned(WIKILSHTC)[0])
+    monkeypatch.setattr(plan, "BLOCK_POINTS", 10**9)
+    in_one = costs(planned(WIKILSHTC)[0])
+    learners = int(Job(WIKILSHTC).settings.learners)
+    assert in_one["task"] == learners
+    assert in_blocks["task"] == learners * (1 + 7 + 1 + 7 + 1)
+    for name in ("entries·centroids", "sampled entries·centroids"):
+        assert in_blocks[name] == pytest.approx(in_one[name])
+    assert in_blocks["centroids"] > in_one["centroids"]

@@ -29,7 +29,9 @@ The stages of training, in about their order; a dashboard and the progress line 
     vector-index     an index of the vectors beside the words            one, hybrid rows only
     vector-weight    how much they weigh                                 one, hybrid rows only
     index            the inverted index of all rows                      one
-    partition        k-means of the points                               one a learner
+    sample           k-means of a sample of many points                  one a learner
+    assignment       the nearest clusters of many points, and means      two a block of points, and one to join them
+    partition        k-means of the points, or their blocks joined       one a learner
     cluster          an embedding and its regressors                     one a (learner, cluster)
     learner          the clusters of a learner, in cells                 one a learner
     vote             who votes, chosen on held-out points                one

@@ -82,16 +82,15 @@ def partition(
     """
     if start not in STARTS:
         raise ParameterError(f"cluster_start must be one of {STARTS}, not {start!r}")
-    rounds = MAX_PLAIN_ROUNDS if plain else MAX_ROUNDS
+    options = Options(start, np.random.default_rng(seed), threads, max_flat, sample_per_cluster, min_sample)
     if plain:
-        max_flat, min_sample = n_clusters, X.shape[0]
-    options = _Options(start, np.random.default_rng(seed), threads, max_flat, sample_per_cluster, min_sample, rounds)
-    assignment = _assign(X, min(n_clusters, X.shape[0]), options)
+        options = replace(options, max_flat=n_clusters, min_sample=X.shape[0], rounds=MAX_PLAIN_ROUNDS)
+    assignment = assign(X, min(n_clusters, X.shape[0]), options)
     if max_size is not None:
-        assignment = _split_large(X, assignment, max_size, options)
+        assignment = split_large(X, assignment, max_size, options)
     if centroid_entries is None or centroid_entries >= X.shape[1]:
         return Partition(_centroids(X, assignment, int(assignment.max(initial=0)) + 1), assignment)
-    return _truncate_centroids(X, assignment, centroid_entries, max_size, threads)
+    return truncate_centroids(X, assignment, centroid_entries, max_size, threads)
 
 
 def route(
@@ -125,16 +124,16 @@ def route(
 
 
 @dataclass(frozen=True)
-class _Options:
+class Options:
     """How k-means is done, in all stages."""
 
     start: str
     rng: np.random.Generator
     threads: int
-    max_flat: int
-    sample_per_cluster: int
-    min_sample: int
-    rounds: int  # of Lloyd's, at most
+    max_flat: int = MAX_FLAT_CLUSTERS
+    sample_per_cluster: int = SAMPLE_PER_CLUSTER
+    min_sample: int = MIN_SAMPLE
+    rounds: int = MAX_ROUNDS  # of Lloyd's, at most
 
     @property
     def settled_share(self) -> float:
@@ -142,12 +141,12 @@ class _Options:
         return 0.0 if self.rounds > MAX_ROUNDS else SETTLED_SHARE
 
 
-def _assign(X: Rows, count: int, options: _Options) -> np.ndarray:
+def assign(X: Rows, count: int, options: Options) -> np.ndarray:
     """Return the cluster of each point (n,), of about so many, numbered without gaps."""
     return (_k_means if count <= options.max_flat else _two_stage_k_means)(X, count, options)
 
 
-def _k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
+def _k_means(X: Rows, count: int, options: Options) -> np.ndarray:
     """Lloyd's rounds, of many points on a sample; returns the assignment of all, clusters numbered without gaps."""
     n = X.shape[0]
     if count <= 1:
@@ -160,10 +159,10 @@ def _k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
         _, assignment = _lloyd(X, centroids, replace(options, rounds=2))
     else:
         _, assignment = _lloyd(X, _choose_starts(X, count, options), options)
-    return _renumber(assignment)
+    return renumber(assignment)
 
 
-def _lloyd(X: Rows, centroids: np.ndarray, options: _Options) -> tuple[np.ndarray, np.ndarray]:
+def _lloyd(X: Rows, centroids: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
     """Return the centroids (d, C) and the assignment (n,) after the options' rounds, fewer once it has settled."""
     n, count = X.shape[0], centroids.shape[1]
     assignment = np.full(n, -1, np.int32)
@@ -177,7 +176,7 @@ def _lloyd(X: Rows, centroids: np.ndarray, options: _Options) -> tuple[np.ndarra
     return centroids, assignment
 
 
-def _choose_starts(X: Rows, count: int, options: _Options) -> np.ndarray:
+def _choose_starts(X: Rows, count: int, options: Options) -> np.ndarray:
     """Return the first centroids (d, ≤ count): some of the points."""
     n, rng = X.shape[0], options.rng
     enough = max(MIN_POOL, POOL_PER_START * count)
@@ -190,7 +189,7 @@ def _choose_starts(X: Rows, count: int, options: _Options) -> np.ndarray:
     return np.ascontiguousarray(dense(picked).T)
 
 
-def _two_stage_k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
+def _two_stage_k_means(X: Rows, count: int, options: Options) -> np.ndarray:
     """Groups of clusters first, then the clusters of each group; returns the assignment, numbered without gaps."""
     n, threads = X.shape[0], options.threads
     groups = _k_means(X, round(np.sqrt(count)), options)
@@ -202,24 +201,34 @@ def _two_stage_k_means(X: Rows, count: int, options: _Options) -> np.ndarray:
     owner: list[int] = []  # the group of each cluster
     for group, rows in enumerate(members):
         share = max(1, round(count * len(rows) / n))
-        inside = _assign(take_rows(X, rows), share, options)
+        inside = assign(take_rows(X, rows), share, options)
         assignment[rows] = len(owner) + inside
         owner += [group] * (int(inside.max()) + 1)
-    of_group = np.array(owner)
     means = _centroids(X, groups, n_groups)  # (d, groups)
-    near = route(
-        np.ascontiguousarray(means.T), means, NEIGHBOUR_GROUPS + 1, threads
-    )  # each group itself, and those next to it
     centroids = _sparse_centroids(X, assignment, len(owner))  # (d, C), sparse by column where X is sparse
     centroids = centroids if sparse.issparse(centroids) else csr_matrix(centroids)
-    for group, rows in enumerate(members):
-        candidates = np.flatnonzero(np.isin(of_group, near[group]))
+    return renumber(assign_in_groups(X, groups, means, np.array(owner), centroids, threads))
+
+
+def assign_in_groups(
+    X: Rows, groups: np.ndarray, means: np.ndarray, owner: np.ndarray, centroids: csr_matrix, threads: int
+) -> np.ndarray:
+    """Return for each point (n,) the nearest of the clusters (d, C) of its group and of the groups next to it.
+
+    `groups` (n,) is the group of each point, `means` (d, G) are their centroids, `owner` (C,) is that of each cluster.
+    """
+    count = NEIGHBOUR_GROUPS + 1  # each group itself, and those next to it
+    near = route(np.ascontiguousarray(means.T), means, count, threads)
+    assignment = np.empty(X.shape[0], np.int32)
+    for group in np.unique(groups):
+        rows = np.flatnonzero(groups == group)
+        candidates = np.flatnonzero(np.isin(owner, near[group]))
         some = np.ascontiguousarray(centroids[:, candidates].toarray())
         assignment[rows] = candidates[route(take_rows(X, rows), some, 1, threads)[:, 0]]
-    return _renumber(assignment)
+    return assignment
 
 
-def _renumber(assignment: np.ndarray) -> np.ndarray:
+def renumber(assignment: np.ndarray) -> np.ndarray:
     """Return the assignment with clusters numbered without gaps."""
     return np.unique(assignment, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
@@ -261,12 +270,17 @@ def _centroids(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
 
 def _sparse_centroids(X: Rows, assignment: np.ndarray, count: int) -> Rows:
     """The same, sparse where X is; of hybrid rows dense."""
-    n = X.shape[0]
     sizes = np.bincount(assignment, minlength=count)
     share = (1 / np.maximum(sizes, 1)).astype(np.float32)
-    member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
+    return sum_members(X, assignment, share[assignment], count)
+
+
+def sum_members(X: Rows, assignment: np.ndarray, weights: np.ndarray, count: int) -> Rows:
+    """Return the weighted sum of each cluster's rows (d, C), sparse where X is; of hybrid rows dense."""
+    n = X.shape[0]
+    member = csr_matrix((weights, assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
     if isinstance(X, HybridRows):
-        means = np.zeros((X.dim, count), np.float32)
+        means = np.zeros((X.dim, count), weights.dtype)
         for block, vectors in float_blocks(X.vectors):
             means += np.float32(X.vector_weight) * (vectors.T @ member[block])
         return np.vstack([(X.words.T @ member).toarray(), means])  # (d + e, C)
@@ -287,7 +301,7 @@ def _row_squares(X: Rows) -> np.ndarray:
     return np.concatenate([np.asarray(block.multiply(block).sum(axis=1)).ravel() for block in blocks])
 
 
-def _split_large(X: Rows, assignment: np.ndarray, max_size: int, options: _Options) -> np.ndarray:
+def split_large(X: Rows, assignment: np.ndarray, max_size: int, options: Options) -> np.ndarray:
     """Split clusters until none exceeds `max_size`."""
     assignment = assignment.copy()
     sizes = np.bincount(assignment)
@@ -297,7 +311,7 @@ def _split_large(X: Rows, assignment: np.ndarray, max_size: int, options: _Optio
         cluster = waiting.pop()
         members = np.flatnonzero(assignment == cluster)
         pieces = -(-len(members) // max_size)
-        inside = _assign(take_rows(X, members), pieces, options)
+        inside = assign(take_rows(X, members), pieces, options)
         if np.bincount(inside).max() > MAX_SHARE_TOGETHER * len(members):
             # All alike, or all but a few: no centroids tell them apart, so their order does.
             inside = (np.arange(len(members)) * pieces // len(members)).astype(np.int32)
@@ -309,7 +323,7 @@ def _split_large(X: Rows, assignment: np.ndarray, max_size: int, options: _Optio
     return assignment
 
 
-def _truncate_centroids(X: Rows, assignment: np.ndarray, entries: int, max_size: int | None, threads: int) -> Partition:
+def truncate_centroids(X: Rows, assignment: np.ndarray, entries: int, max_size: int | None, threads: int) -> Partition:
     """Truncate the centroids, and let the points follow: trained and new ones must be routed by the same centroids.
 
     Where that would overfill a cluster the points keep the place they had.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from neartag.work.data import HELD_OUT, LABELS, ROWS, VECTOR_WEIGHT
 from neartag.work.parts import Arrays
 from neartag.work.task import ALL_THREADS, Task
 from neartag.x1.cluster_training import cluster_steps
+from neartag.x1.kmeans_blocks import BLOCK_POINTS, sample_points
 from neartag.x1.parts import INDEX, RUN, VECTORS, partition_name
 from neartag.x1.schedule import cluster_bytes, kept_bytes, plan, row_bytes
 from neartag.x1.selection import GRAPH_CHOICES
 from neartag.x1.settings import SVPSettings, X1Settings
 
-STEPS = "neartag.x1.steps:"
+STEPS, PARTITION_STEPS = "neartag.x1.steps:", "neartag.x1.partition_steps:"
 FINAL = "final"  # the learners that are trained again, on all points
 
 
@@ -138,8 +140,32 @@ class TrainingPlan:
     def divide(self, first: int = 0) -> Iterator[Task]:
         """Yield the tasks that divide the points, for each learner from the `first` on."""
         for learner in range(first, int(self.settings.learners)):
-            function, size = STEPS + "divide_points", self.points
-            yield Task(partition_name(learner), "partition", function, self.data, {"learner": learner}, size)
+            yield from self._divide(learner)
+
+    def _divide(self, learner: int) -> Iterator[Task]:
+        """Yield the tasks that divide the points for a learner: one, or of many points some for each block of them."""
+        name, clusters, given, asked = partition_name(learner), self.settings.clusters, self.data, {"learner": learner}
+        sample = sample_points(int(clusters.count))
+        if clusters.count == 1 or clusters.k_means == "plain" or self.points <= max(BLOCK_POINTS, 2 * sample):
+            yield Task(name, "partition", PARTITION_STEPS + "divide_points", given, asked, self.points)
+            return
+        found, prefix = f"sample/{learner:03d}", f"assignment/{learner:03d}/"
+        count = -(-self.points // BLOCK_POINTS)
+        bounds = [self.points * block // count for block in range(count + 1)]
+        yield Task(found, "sample", PARTITION_STEPS + "divide_sample", given, {**asked, "sample": sample}, sample)
+        for number in ("first", "second"):
+            blocks = [f"{prefix}{number}/{block:05d}" for block in range(count)]
+            for block, (start, stop) in zip(blocks, pairwise(bounds), strict=True):
+                arguments = {"first": start, "last": stop, "clusters": found}
+                function, inputs = PARTITION_STEPS + "assign_points", (*given, found)
+                yield Task(block, "assignment", function, inputs, arguments, stop - start)
+            arguments = {**asked, "blocks": f"{prefix}{number}/"}
+            if number == "first":
+                found = f"means/{learner:03d}"
+                function = PARTITION_STEPS + "average_blocks"
+                yield Task(found, "assignment", function, (RUN, *blocks), arguments, count)
+        function = PARTITION_STEPS + "join_assignments"
+        yield Task(name, "partition", function, (*given, *blocks), arguments, self.points)
 
     def fit_more(self, first: int, sizes: list[np.ndarray], full_sizes: list[np.ndarray], room: Room) -> Iterator[Task]:
         """Yield the tasks of the learners from the `first` on, which join a model that has those before."""

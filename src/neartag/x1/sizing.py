@@ -23,7 +23,8 @@ from neartag.work.data import GIVEN
 from neartag.work.graph import Graph
 from neartag.work.rates import Amounts
 from neartag.work.task import Task
-from neartag.x1.kmeans import MAX_FLAT_CLUSTERS, MIN_SAMPLE, SAMPLE_PER_CLUSTER
+from neartag.x1.kmeans import MAX_FLAT_CLUSTERS
+from neartag.x1.kmeans_blocks import sample_points
 from neartag.x1.parts import RUN
 from neartag.x1.plan import Room, TrainingPlan
 from neartag.x1.resolve import DataFacts, held_out_count, resolve
@@ -37,7 +38,9 @@ UNEVENNESS = 0.5
 CACHES = 2**20, 2**24  # bytes: about a core's own cache, and its share of the last one
 ENTRY_BYTES = 8  # of a number in sparse rows: the number and its column
 _READ_ALL_ROWS = ("index_rows", "take_other_rows", "make_search", "divide_points", "find_candidates")
-_READ_OWN_ROWS = ("fit_cluster", "find_neighbours", "find_hard_negatives")
+_READ_OWN_ROWS = ("fit_cluster", "find_neighbours", "find_hard_negatives", "divide_sample", "assign_points")
+# Steps of a partition in blocks cost what the same steps cost in one piece, which are measured on fewer points.
+_ALIKE = dict.fromkeys(("divide_sample", "assign_points", "average_blocks", "join_assignments"), "divide_points")
 
 
 class Job:
@@ -113,12 +116,12 @@ class Job:
 
     def amounts(self, task: Task) -> Amounts:
         """Return what a task's time, memory and part grow with: the steps of docs/performance.md, told by the plan."""
-        make = _AMOUNTS.get(kind(task))
+        make = _AMOUNTS.get(_function(task))
         return {"task": 1.0, **(make(self, task) if make is not None else {"size": float(task.size)})}
 
     def reads(self, task: Task) -> float:
         """Return how many bytes of the data a task reads, about; 0 of one that reads the parts of others only."""
-        name, row = kind(task), ENTRY_BYTES * self.shape.features_per_point
+        name, row = _function(task), ENTRY_BYTES * self.shape.features_per_point
         if name in _READ_ALL_ROWS:
             return row * self.shape.points
         if name in _READ_OWN_ROWS:
@@ -137,20 +140,48 @@ class Job:
 
 def kind(task: Task) -> str:
     """Return the kind of a task: what costs alike."""
+    name = _function(task)
+    return _ALIKE.get(name, name)
+
+
+def _function(task: Task) -> str:
     return task.function.partition(":")[2]
 
 
 def _divide(job: Job, task: Task) -> Amounts:
-    count, each = int(job.settings.clusters.count), job.shape.features_per_point
+    count = int(job.settings.clusters.count)
     if count == 1:
         return {}
-    columns = count if count <= MAX_FLAT_CLUSTERS else 2 * sqrt(count)
-    sample = min(task.size, max(MIN_SAMPLE, SAMPLE_PER_CLUSTER * count))
+    sample = min(task.size, sample_points(count))
     return {
-        "entries·centroids": task.size * each * columns,
-        "sampled entries·centroids": sample * each * columns,
-        "centroids": job.shape.features * float(columns),
+        "entries·centroids": _products(job, task.size),
+        "sampled entries·centroids": _products(job, sample),
+        "centroids": job.shape.features * _columns(job),
     }
+
+
+def _divide_sample(job: Job, task: Task) -> Amounts:
+    return {"sampled entries·centroids": _products(job, task.size), "centroids": job.shape.features * _columns(job)}
+
+
+def _assign(job: Job, task: Task) -> Amounts:
+    # One of the two rounds that a partition in one piece has over all points.
+    return {"entries·centroids": _products(job, task.size) / 2, "centroids": job.shape.features * _columns(job)}
+
+
+def _join_assignments(job: Job, task: Task) -> Amounts:
+    blocks = len(task.inputs)
+    return {"centroids": blocks * job.shape.features * _columns(job)}
+
+
+def _products(job: Job, points: float) -> float:
+    return points * job.shape.features_per_point * _columns(job)
+
+
+def _columns(job: Job) -> float:
+    """Return how many centroids a point is multiplied with: of many, those of groups, and of groups next to each."""
+    count = int(job.settings.clusters.count)
+    return float(count if count <= MAX_FLAT_CLUSTERS else 2 * sqrt(count))
 
 
 def _fetches(name: str, count: float, table: float) -> Amounts:
@@ -248,6 +279,10 @@ _AMOUNTS = {
     "take_other_rows": _entries,
     "take_other_labels": _pairs,
     "divide_points": _divide,
+    "divide_sample": _divide_sample,
+    "assign_points": _assign,
+    "average_blocks": _join_assignments,
+    "join_assignments": _join_assignments,
     "fit_cluster": _cluster,
     "join_clusters": _points_in_cells,
     "join_held_out": _points_in_cells,

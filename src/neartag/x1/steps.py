@@ -1,4 +1,7 @@
-"""X1's tasks, from the partition of the points to the learners of the model: each a function from parts to a part."""
+"""X1's tasks, from the clusters to the learners of the model: each a function from parts to a part.
+
+Those that divide the points among the clusters are in `partition_steps.py`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from neartag.search.inverted_index import FeatureIndex
 from neartag.search.vector_index import VectorIndex
 from neartag.work.data import read_held_out, read_labels, read_rows
 from neartag.work.parts import Arrays, TaskContext, get_matrix, put_json
-from neartag.x1.cluster_training import make_partition, train_cluster
+from neartag.x1.cluster_training import train_cluster
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.parts import (
@@ -33,7 +36,6 @@ from neartag.x1.parts import (
     learner_to_arrays,
     members_of,
     partition_name,
-    partition_to_arrays,
     read_chosen,
     read_index,
     read_learners,
@@ -67,13 +69,6 @@ def weigh_vectors(context: TaskContext) -> Arrays:
         rows, Y = read_rows(context), read_labels(context)
         weight = choose_vector_weight(rows, Y, vectors, read_held_out(context), context.threads)
     return {"weight": np.array([float(weight)], np.float64)}
-
-
-def divide_points(context: TaskContext, learner: int) -> Arrays:
-    """Return a learner's partition (line 1 of Algorithm 1)."""
-    seed = int(context.get(RUN)["seeds"][learner, 1])
-    settings = read_settings(context)
-    return partition_to_arrays(make_partition(read_rows(context), settings.clusters, seed, context.threads))
 
 
 def fit_cluster(

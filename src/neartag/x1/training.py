@@ -54,7 +54,7 @@ NO_POINTS = np.empty(0, np.int64)
 # where there was none to make and only their answers were wanted.
 MAX_POINTS_TO_REFIT_LEARNERS, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
 # Changes when the tasks do: work of another version cannot be gone on with.
-PLAN_VERSION = 2
+PLAN_VERSION = 3
 # Where the work of a second training is, for votes alone, in the folder of the first.
 VOTES_ALONE = "votes-alone"
 
@@ -160,7 +160,7 @@ class _Training:
         self.graph = Graph({RUN, *GIVEN})
         first = self.graph.add(self._limit(self.plan.start()))
         # Later tasks, which are not planned yet, read these.
-        gone = ("hard-negatives/", "search/", "centroids/others/")
+        gone = ("hard-negatives/", "search/", "centroids/others/", "sample/", "assignment/", "means/")
         self.graph.results |= {task.name for task in first if not task.name.startswith(gone)}
         self.graph.openers |= {task.name for task in first if task.stage == "partition"} | {"graph"}
         self.executor.run(self.graph, progress, "training", self.then)
