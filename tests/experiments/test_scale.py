@@ -8,6 +8,7 @@ from experiment_helpers import of, record
 from neartag.experiments import printed, scale
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.process_memory import resident_bytes
+from neartag.experiments.results import Record
 from neartag.experiments.runner import Work
 from neartag.experiments.scale import Limits, run_apart, too_slow_to_try
 
@@ -29,18 +30,37 @@ def test_there_is_a_cell_for_each_shape_and_method():
     assert {scale.EXPERIMENT.probe(cell) for cell in cells} == {"x1-paper", "x1-refined", "leml"}
 
 
-def test_the_largest_fraction_within_the_limits_is_kept(monkeypatch):
+def cell(method, fraction, data="synthetic-amazon"):
+    return Cell("scale", data, method, options=(("fraction", fraction),))
+
+
+def test_small_fractions_come_first_and_may_be_all_that_is_wanted():
+    data = ("synthetic-wiki10", "synthetic-amazon")
+    cells = scale.EXPERIMENT.cells(Plan(data=data, methods=("leml",), seeds=2))
+    assert [(each.option("fraction"), each.data) for each in cells] == [(of, name) for of in (100, 30) for name in data]
+    assert len(scale.EXPERIMENT.cells(Plan(data=data, methods=("leml",)))) == 2 * len(scale.LIMITS.fractions)
+
+
+def test_a_fraction_is_tried_unless_the_one_before_it_tells_that_it_would_end_at_a_limit(monkeypatch):
     monkeypatch.setattr(scale, "LIMITS", Limits(10, 5, (100, 30, 10, 1)))
+    took = {100: 60.0, 30: 300.0}
+    kept = {cell("leml", of): Record(cell("leml", of), {"fraction": of, "train_seconds": s}) for of, s in took.items()}
+    foresee = scale.EXPERIMENT.foresee
+    assert foresee(cell("leml", 100), kept) is None
+    assert foresee(cell("leml", 30), kept) is None
+    slow = foresee(cell("leml", 10), kept)
+    assert slow == {"ended": "1/10: not tried, 1/30 took 5.0 min, so that at least 15 min are to be expected"}
+    assert foresee(cell("leml", 1), {cell("leml", 10): Record(cell("leml", 10), slow)}) == slow
+    assert foresee(cell("leml", 1), {}) is None
+    assert foresee(cell("fastxml", 10), kept) is None
 
-    def run(task, limits):
-        fraction = task["fraction"]
-        if fraction == 10:
-            return {}, "over 5 GB"
-        return {"fraction": fraction, "train_seconds": 60.0}, ""
 
-    monkeypatch.setattr(scale, "run_apart", run)
-    found = scale.EXPERIMENT.run(Cell("scale", "synthetic-amazon", "leml"), Work(1))
-    assert (found["fraction"], found["ended"]) == (30, "1/10: over 5 GB")
+@pytest.mark.parametrize("reason", ["", "over 5 GB"])
+def test_a_cell_is_what_the_fraction_gave_or_which_limit_ended_it(monkeypatch, reason):
+    given = {} if reason else {"fraction": 10, "train_seconds": 60.0}
+    monkeypatch.setattr(scale, "run_apart", lambda task, limits: (given, reason))
+    found = scale.EXPERIMENT.run(cell("leml", 10), Work(1))
+    assert found == (given or {"ended": "1/10: over 5 GB"})
 
 
 def test_what_would_take_too_long_is_not_tried():
@@ -50,12 +70,14 @@ def test_what_would_take_too_long_is_not_tried():
 
 
 def test_a_method_is_measured_in_a_process_of_its_own_and_ended_at_its_limit():
-    task = {"cell": Cell("scale", "synthetic-wiki10", "knn").as_json(), "fraction": 400, "jobs": 1}
+    task = {"cell": cell("knn", 400, "synthetic-wiki10").as_json(), "jobs": 1}
     measured, reason = run_apart(task, Limits(5, 8, (400,)))
     assert reason == ""
     assert measured["points"] == printed.TABLE_2["Wiki10"].train // 400
     assert measured["peak_mb"] > 0
     assert run_apart(task, Limits(5, 1e-3, (400,))) == ({}, "over 0.001 GB")
+    if scale.ALARM:
+        assert run_apart(task, Limits(1e-6, 8, (400,))) == ({}, "over 1e-06 min")
     wrong = {**task, "cell": {**task["cell"], "method": "x9"}}
     assert "x9" in run_apart(wrong, Limits(5, 8, (400,)))[1]
 
@@ -65,15 +87,27 @@ def test_memory_of_a_process_that_is_not_there_is_nothing():
 
 
 def test_the_table_says_why_there_is_no_more():
-    found = {"fraction": 10, "points": 1, "features": 2, "labels": 3, "P@1": 1.0, "P@3": 1.0, "P@5": 1.0}
-    found |= {"train_seconds": 60.0, "peak_mb": 2000.0, "predict_ms_a_point": 0.1, "ended": "1/3: over 20 GB"}
-    made = [
-        record("scale", "synthetic-amazon", "x1", 0, found),
-        record("scale", "synthetic-amazon", "leml", 0, {}, failed="not even the smallest"),
+    found = {"points": 1, "features": 2, "labels": 3, "P@1": 1.0, "P@3": 1.0, "P@5": 1.0}
+    found |= {"train_seconds": 60.0, "peak_mb": 2000.0, "predict_ms_a_point": 0.1}
+
+    def made(method, fraction, ended="", **failed):
+        measured = {"ended": ended} if ended else {**found, "fraction": fraction}
+        return record(
+            "scale", "synthetic-amazon", method, 0, {} if failed else measured, options={"fraction": fraction}, **failed
+        )
+
+    records = [
+        *(made("x1", 30), made("x1", 10), made("x1", 3, "1/3: over 20 GB"), made("x1", 1, "1/3: over 20 GB")),
+        *(made("x1-refined", 3), made("x1-refined", 1)),
+        made("leml", 100, failed="a bug"),
+        made("fastxml", 100),
     ]
-    _, table = scale.EXPERIMENT.report(of(*made))
+    _, table = scale.EXPERIMENT.report(of(*records))
     rows = {row[1]: row for row in table.rows}
-    assert rows["X1 (paper)"][2] == "1/10"
-    assert rows["X1 (paper)"][-1] == "1/3: over 20 GB"
-    assert rows["LEML"][-1] == "not even the smallest"
-    assert rows["FastXML"][-1] == "not measured"
+    assert {name: (row[2], row[-1]) for name, row in rows.items()} == {
+        "X1 (paper)": ("1/10", "1/3: over 20 GB"),
+        "refined": ("whole", ""),
+        "LEML": ("–", "a bug"),
+        "FastXML": ("1/100", "1/30: not measured yet"),
+        "LPSR-NB": ("–", "not measured"),
+    }

@@ -2,7 +2,7 @@
 
 An experiment is a module, or a package, with an object EXPERIMENT. It says which cells it has, measures one, and makes
 tables and figures of the results. A cell must not depend on other cells or on the number of jobs: all that makes a
-cell is in the cell.
+cell is in the cell. Only whether it is run at all may be told by others (`foresee`).
 """
 
 from __future__ import annotations
@@ -92,6 +92,10 @@ class Experiment:
 
         return find_probe(find_variant(cell.method).method, self.settings(cell)) if cell.method else ""
 
+    def foresee(self, cell: Cell, kept: Mapping[Cell, Record]) -> dict[str, Any] | None:
+        """Return what is known of a cell from others, so that it need not be run; None: nothing is."""
+        return None
+
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return the measured numbers of a cell as JSON."""
         raise NotImplementedError
@@ -149,7 +153,8 @@ def run(
             progress.advance(0, title)
             experiment = experiments[cell.experiment]
             digest = behaviours.keep(experiment.probe(cell))
-            record = replace(measure(experiment, cell, Work(plan.jobs, progress, title)), behaviour=digest)
+            record = measure(experiment, cell, Work(plan.jobs, progress, title), experiment.foresee(cell, kept))
+            record = replace(record, behaviour=digest)
             write_record(folder, record)
             kept[cell] = record
             progress.advance(1, f"{title}: {'failed' if record.failed else 'done'}")
@@ -201,15 +206,15 @@ def find_stale(
     return reasons
 
 
-def measure(experiment: Experiment, cell: Cell, work: Work) -> Record:
-    """Measure a cell and return its record; a failure is a record too."""
+def measure(experiment: Experiment, cell: Cell, work: Work, known: dict[str, Any] | None = None) -> Record:
+    """Measure a cell, unless its numbers are known, and return its record; a failure is a record too."""
     started, cpu = time.perf_counter(), time.process_time()
     measured: dict[str, Any] = {}
     failed, bug = "", False
     settings: dict[str, Any] = {}
     try:
         settings = _settings_as_json(experiment, cell)
-        measured = experiment.run(cell, work)
+        measured = experiment.run(cell, work) if known is None else known
     except (NeartagError, MemoryError) as error:
         failed = str(error) or type(error).__name__
     except Exception as error:  # a bug in one cell must not cost the hours of the others

@@ -1,19 +1,21 @@
 """The paper's large sets cannot be had here: how far each method goes on synthetic sets of their shapes.
 
 A method is trained on growing fractions of a shape, each in a process of its own, as long as it stays within the
-limits of time and memory. Kept is the largest fraction that it finishes, and why the next one is not there. The labels
-of such a set are made up: precision shows that a method learns something at that size, not which method is better.
+limits of time and memory. The table has the largest fraction that it finishes, and why the next one is not there. The
+labels of such a set are made up: precision shows that a method learns something at that size, not which is better.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from neartag.core.errors import NeartagError
 from neartag.core.usage import peak_memory
 from neartag.data import synthetic
 from neartag.evaluation import metrics
@@ -23,7 +25,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import TABLE_2
 from neartag.experiments.process_memory import resident_bytes
 from neartag.experiments.report.blocks import Block, Entry, Number, Table, Text
-from neartag.experiments.results import Results
+from neartag.experiments.results import Record, Results
 from neartag.experiments.runner import Experiment, Work
 
 METHODS = (methods.STRICT, methods.REFINED, "leml", "fastxml", "lpsr-nb")
@@ -40,26 +42,33 @@ class Limits(NamedTuple):
 LIMITS = Limits(30, 20, (100, 30, 10, 3, 1))
 QUICK_LIMITS = Limits(0.5, 4, (200,))
 MAX_TEST_POINTS = 10_000
+ALARM = int(getattr(signal, "SIGALRM", 0))  # what ends a process unless it says otherwise; 0: Windows has none
 _PAUSE = 0.2  # seconds between two looks at a process
 _MARK = "measured: "  # before the line that a process writes
 
 
 class Scale(Experiment):
-    """A cell is a method on the shape of one of the paper's large sets."""
+    """A cell is a method on a fraction of the shape of one of the paper's large sets."""
 
     name = "scale"
     title = "Table 1 (a), at scale: synthetic sets of the large shapes"
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """Return one cell per shape of a missing set and method."""
+        """Return one cell per fraction, shape of a missing set and method; small fractions first."""
         wanted = [method for method in METHODS if plan.wants(method)]
-        return [plan.cell(self.name, data, method) for data in datasets.synthetic_sets(plan.data) for method in wanted]
+        limits = QUICK_LIMITS if plan.quick else LIMITS
+        return [
+            plan.cell(self.name, data, method, fraction=fraction)
+            for fraction in limits.fractions[: plan.seeds]  # each is a run
+            for data in datasets.synthetic_sets(plan.data)
+            for method in wanted
+        ]
 
     def settings(self, cell: Cell) -> dict[str, Any]:
         """Return the settings of large sets, which have no presets, and the limits."""
-        limits = QUICK_LIMITS if cell.quick else LIMITS
+        limits = _limits(cell)
         own = methods.settings_for(cell.method, cell.data, large=True, quick=cell.quick)
-        return {"method": own, "limits": limits._asdict()}
+        return {"method": own, "limits": {"minutes": limits.minutes, "gigabytes": limits.gigabytes}}
 
     def probe(self, cell: Cell) -> str:
         """Return the method's, by its own settings."""
@@ -67,25 +76,26 @@ class Scale(Experiment):
 
         return find_probe(methods.find_variant(cell.method).method, self.settings(cell)["method"])
 
+    def foresee(self, cell: Cell, kept: Mapping[Cell, Record]) -> dict[str, Any] | None:
+        """Return why a fraction is not tried, told by the one before it; None to try it."""
+        limits, own = _limits(cell), cell.option("fraction")
+        smaller = [fraction for fraction in limits.fractions if fraction > own]
+        if not smaller:
+            return None
+        options = {**cell.settings, "fraction": min(smaller)}
+        before = kept.get(replace(cell, options=tuple(options.items())))
+        if before is None or before.failed:
+            return None
+        if "train_seconds" not in before.measured:
+            return {"ended": before.measured["ended"]}
+        slow = too_slow_to_try(before.measured, own, limits)
+        return {"ended": slow} if slow else None
+
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
-        """Return what the largest fraction gave that the method finishes, and why there is none larger."""
-        limits = QUICK_LIMITS if cell.quick else LIMITS
-        best: dict[str, Any] = {}
-        reason = "the whole shape"
-        with work.start(len(limits.fractions), "growing"):
-            for fraction in limits.fractions:
-                if best and (reason := too_slow_to_try(best, fraction, limits)):
-                    break
-                task = {"cell": cell.as_json(), "fraction": fraction, "jobs": work.jobs}
-                measured, reason = run_apart(task, limits)
-                if reason:
-                    reason = f"1/{fraction}: {reason}"
-                    break
-                best = measured
-                work.advance()
-        if not best:
-            raise NeartagError(f"not even the smallest fraction: {reason}")
-        return {**best, "ended": reason or ("the whole shape" if best["fraction"] == 1 else "")}
+        """Return what the fraction gave, or which limit ended it."""
+        fraction = cell.option("fraction")
+        measured, reason = run_apart({"cell": cell.as_json(), "jobs": work.jobs}, _limits(cell))
+        return {"ended": f"1/{fraction}: {reason}"} if reason else measured
 
     def report(self, results: Results) -> list[Block]:
         """Return what stands for each of the paper's large sets, and how far each method went."""
@@ -93,10 +103,10 @@ class Scale(Experiment):
         if not own.records:
             return []
         rows: list[list[Entry]] = []
+        limits = QUICK_LIMITS if results.plan.quick else LIMITS
         for data in datasets.in_table_order(cell.data for cell in own.records):
             for method in METHODS:
-                rows += [_row(data, method, own.select(data=data, method=method))]
-        limits = QUICK_LIMITS if results.plan.quick else LIMITS
+                rows += [_row(data, method, own.select(data=data, method=method), limits)]
         intro = (
             f"Each method on growing fractions (1/{', 1/'.join(map(str, limits.fractions))}) of the points, features "
             f"and labels of a shape, within {limits.minutes:g} minutes of training and {limits.gigabytes:g} GB: the "
@@ -105,6 +115,10 @@ class Scale(Experiment):
         headings = ["shape", "method", "fraction", "n / d / L", *methods.PRECISIONS]
         headings += ["training, min", "peak memory, GB", "predicting a point, ms", "why no more"]
         return [Text([intro]), Table("", headings, rows)]
+
+
+def _limits(cell: Cell) -> Limits:
+    return QUICK_LIMITS if cell.quick else LIMITS
 
 
 def too_slow_to_try(before: dict[str, Any], fraction: int, limits: Limits) -> str:
@@ -123,7 +137,7 @@ def run_apart(task: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], str
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdin is not None
-    process.stdin.write(json.dumps(task))
+    process.stdin.write(json.dumps({**task, "minutes": limits.minutes}))
     process.stdin.close()
     process.stdin = None
     allowed = 60 * limits.minutes * 2 + 600  # making the data and predicting take time too; training alone is judged
@@ -140,6 +154,8 @@ def run_apart(task: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], str
     if reason:
         return {}, reason
     lines = [line.removeprefix(_MARK) for line in said.splitlines() if line.startswith(_MARK)]
+    if not lines and process.returncode == -ALARM:
+        return {}, f"over {limits.minutes:g} min"
     if not lines:
         return {}, (errors.strip().splitlines() or [f"ended with {process.returncode}"])[-1]
     measured = json.loads(lines[-1])
@@ -151,14 +167,20 @@ def work_apart() -> None:
     """Train on one fraction as the line on standard input says; print what was measured."""
     task = json.loads(sys.stdin.read())
     cell = Cell.from_json(task["cell"])
-    print(_MARK + json.dumps(measure_fraction(cell, task["fraction"], task["jobs"])), flush=True)
+    print(_MARK + json.dumps(measure_fraction(cell, task["jobs"], 60 * task["minutes"])), flush=True)
 
 
-def measure_fraction(cell: Cell, fraction: int, jobs: int) -> dict[str, Any]:
-    """Return time, memory and precision of a method on a fraction of a shape."""
+def measure_fraction(cell: Cell, jobs: int, seconds: float = 0) -> dict[str, Any]:
+    """Return time, memory and precision of a method on a fraction of a shape.
+
+    A training that takes longer than so many seconds ends this process, where the system has alarms; 0: no limit.
+    """
+    fraction = int(cell.option("fraction"))
     parts = make_fraction(cell.data, fraction)
     settings = EXPERIMENT.settings(cell)["method"]
+    _set_alarm(seconds)
     classifier, cost = methods.train(cell.method, settings, parts, cell.seed, Work(jobs))
+    _set_alarm(0)
     started = time.perf_counter()
     labels, _ = classifier.predict_topk(parts.X_test, max(methods.CUTS))
     predicting = 1000 * (time.perf_counter() - started) / parts.X_test.shape[0]
@@ -175,6 +197,11 @@ def measure_fraction(cell: Cell, fraction: int, jobs: int) -> dict[str, Any]:
     }
 
 
+def _set_alarm(seconds: float) -> None:
+    if ALARM:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def make_fraction(data: str, fraction: int) -> Parts:
     """Return a made-up set of a shape, with so many times fewer points, features and labels."""
     shape = TABLE_2[datasets.shape_of(data)]
@@ -189,12 +216,17 @@ def make_fraction(data: str, fraction: int) -> Parts:
     return Parts(made.X[:train], made.Y[:train], made.X[train:], made.Y[train:])
 
 
-def _row(data: str, method: str, own: Results) -> list[Entry]:
+def _row(data: str, method: str, own: Results, limits: Limits) -> list[Entry]:
     shape, name = datasets.shape_of(data), methods.title(method)
-    if not own:
-        reason = next(iter(own.failed.values()), "not measured")
-        return [shape, name, "–", "–", *(Number(None) for _ in range(6)), reason]
-    (measured,) = own.values()
+    finished = {each["fraction"]: each for each in own.values() if "train_seconds" in each}
+    reason = next((str(each["ended"]) for each in own.values() if "ended" in each), "")
+    reason = reason or next(iter(own.failed.values()), "")
+    if not finished:
+        return [shape, name, "–", "–", *(Number(None) for _ in range(6)), reason or "not measured"]
+    measured = finished[min(finished)]
+    if not reason:
+        larger = [each for each in limits.fractions if each < measured["fraction"]]
+        reason = f"1/{max(larger)}: not measured yet" if larger else ""
     fraction = "whole" if measured["fraction"] == 1 else f"1/{measured['fraction']}"
     return [
         shape,
@@ -205,7 +237,7 @@ def _row(data: str, method: str, own: Results) -> list[Entry]:
         Number(measured["train_seconds"] / 60),
         Number(measured["peak_mb"] / 1000),
         Number(measured["predict_ms_a_point"], digits=3),
-        "" if measured["fraction"] == 1 else measured["ended"],
+        reason,
     ]
 
 
