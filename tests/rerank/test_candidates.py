@@ -15,6 +15,7 @@ from kernel_helpers import frozen, quick, random_labels, seeds
 from neartag.linalg.rows import TABLE_ENTRIES, as_rows, csr_arrays, normalise
 from neartag.rerank import candidates as module
 from neartag.rerank import hard_negatives as negatives_module
+from neartag.rerank import label_centroids
 from neartag.rerank.candidates import (
     CANDIDATES_PER_LABEL,
     MAX_CANDIDATES_PER_SOURCE,
@@ -188,6 +189,39 @@ def test_the_mean_of_a_label_with_one_point_says_nothing_of_that_point():
     found = generate(X, Y, no_voters(3), no_voters(3), centroids_of(X, Y), 3, 1)
     best = found.evidence[:, :, 2].argmax(axis=1)
     assert found.labels[np.arange(3), best].tolist() == [0, 1, 2]
+
+
+def leave_out(X, postings, share):
+    """Return rows without the features that have the longest lists for what they say, if that saves half the work."""
+    lengths, rows = np.diff(postings.indptr), X.toarray()
+    for row in rows:
+        used = np.flatnonzero(row)
+        worth = row[used] ** 2 / np.maximum(lengths[used], 1)
+        order = used[np.argsort(worth, kind="stable")]
+        gone = order[np.cumsum(row[order].astype(np.float64) ** 2) <= share**2 * (row.astype(np.float64) ** 2).sum()]
+        if 2 * (lengths[used].sum() - lengths[gone].sum()) <= lengths[used].sum():
+            row[gone] = 0
+    return csr_matrix(rows)
+
+
+@pytest.mark.parametrize("leaves_own", [False, True])
+def test_of_very_many_labels_long_lists_that_say_little_are_not_looked_up(monkeypatch, leaves_own):
+    random = np.random.default_rng(0)
+    X = points(random, 60, 30, 0.3)
+    common = csr_matrix(np.hstack([np.full((60, 8), 0.01), X.toarray()[:, 8:]]), dtype=np.float32)
+    X = normalise(common)  # everybody has eight features, which say little
+    Y = csr_matrix(random.random((60, 25)) < 0.15, dtype=np.float32)
+    means = centroids_of(X, Y)
+    fewer = leave_out(X, means.postings, label_centroids.LEFT_OUT_OF_A_POINT)
+    assert 0 < fewer.nnz < X.nnz
+    own = Y if leaves_own else None
+    nobody = no_voters(60)
+    wanted = generate(fewer, Y, nobody, nobody, means, 5, 1, own)
+    monkeypatch.setattr(label_centroids, "LABELS_LOOKED_UP_IN_FULL", 20)
+    means = replace(means, max_table=0)
+    found = generate(X, Y, nobody, nobody, means, 5, 1, own)
+    np.testing.assert_array_equal(np.sort(found.labels, axis=1), np.sort(wanted.labels, axis=1))
+    np.testing.assert_allclose(np.sort(found.evidence, axis=1), np.sort(wanted.evidence, axis=1), rtol=1e-5, atol=1e-7)
 
 
 def test_who_speaks_first_comes_first():

@@ -11,13 +11,14 @@ import numpy as np
 from neartag.core import kernel_types as types
 from neartag.core.jit import COUNT, CSR, DOUBLE, FLOAT, ID, IDS, MATRIX, POINTER, VALUES, kernel, read
 from neartag.linalg.product_kernels import first_not_below, row_times_dense
+from neartag.search.inverted_index_kernels import first_look, value_per_entry
 from neartag.search.topk_kernels import place_label
 from neartag.search.weight_kernels import VOTERS
 
 FLAGS = types.boolean[::1]
-# Features → labels: the centroids, of unit length; the same as an array (d, L), or (0, 0); and the length that each
-# label's sum had before (L,).
-CENTROIDS = types.Tuple((CSR, MATRIX, VALUES))
+# Features → labels: the centroids, of unit length; the same as an array (d, L), or (0, 0); the length that each label's
+# sum had before (L,); and the share of a point's length that may be left out, 0: none.
+CENTROIDS = types.Tuple((CSR, MATRIX, VALUES, DOUBLE))
 # A label's sum without one of its points is nothing when its squared length is no more than this.
 MIN_SQUARED_LENGTH = 1e-3
 
@@ -93,15 +94,20 @@ def _votes(labels, voters, i, score, noted, touched):
     return count
 
 
-@kernel(types.int64(CSR, CSR, COUNT, FLOAT[::1], FLAGS, ID[::1]))
-def _similarities(rows, postings, i, score, noted, touched):
-    """Sum the products of row i with the labels' centroids into `score`; the rest as in `_votes`."""
+@kernel(types.int64(CSR, CSR, COUNT, FLOAT, FLOAT[::1], FLAGS, ID[::1]))
+def _similarities(rows, postings, i, least, score, noted, touched):
+    """Sum the products of row i with the labels' centroids into `score`; the rest as in `_votes`.
+
+    Features that are worth less than `least` (`value_per_entry`) are left out.
+    """
     # Written out as there: as a function of its own the noting takes twice as long.
     indptr, indices, data = rows
     c_indptr, c_indices, c_data = postings
     count = 0
     for p in range(indptr[i], indptr[i + 1]):
         feature, value = indices[p], data[p]
+        if value_per_entry(value, c_indptr[feature + 1] - c_indptr[feature]) < least:
+            continue
         for q in range(c_indptr[feature], c_indptr[feature + 1]):
             label = np.uint32(c_indices[q])
             if not noted[label]:
@@ -119,17 +125,18 @@ def _has(indices, start, stop, wanted):
     return place < stop and indices[place] == wanted
 
 
-@kernel(types.void(CSR, CENTROIDS, CSR, COUNT, FLOAT[::1]))
-def _leave_own_sums(rows, centroids, own, i, similarity):
+@kernel(types.void(CSR, CENTROIDS, CSR, COUNT, FLOAT, FLOAT[::1]))
+def _leave_own_sums(rows, centroids, own, i, least, similarity):
     """Change what the centroids of its own labels say of row i into what they would say without it."""
     indptr, indices, data = rows
-    (c_indptr, c_indices, _), _, lengths = centroids
+    (c_indptr, c_indices, _), _, lengths, _ = centroids
     own_indptr, own_indices, _ = own
     for p in range(own_indptr[i], own_indptr[i + 1]):
         label = own_indices[p]
         kept = np.float32(0.0)  # the row's part of the entries that are kept of the sum
         for q in range(indptr[i], indptr[i + 1]):
-            if _has(c_indices, c_indptr[indices[q]], c_indptr[indices[q] + 1], label):
+            first, last = c_indptr[indices[q]], c_indptr[indices[q] + 1]
+            if value_per_entry(data[q], last - first) >= least and _has(c_indices, first, last, label):
                 kept += data[q] * data[q]
         inner = similarity[label] * lengths[label]
         rest = lengths[label] * lengths[label] - 2 * inner + kept
@@ -181,7 +188,7 @@ def candidates(
     """
     vector_voters, proposed = beside
     has_vectors = vector_voters[0].shape[1] > 0
-    postings, table, lengths = centroids
+    postings, table, lengths, prune = centroids
     n_labels, room = lengths.shape[0], out_labels.shape[1]
     first, second = np.zeros(n_labels, np.float32), np.zeros(n_labels, np.float32)  # what each of the three says
     third = np.zeros(n_labels, np.float32)
@@ -200,12 +207,17 @@ def candidates(
     for i in range(start, stop):
         by_embedding = _votes(labels, embedding_voters, i, first, first_noted, first_touched)
         by_features = _votes(labels, feature_voters, i, second, second_noted, second_touched)
+        least = np.float32(-1.0)
+        if prune > 0.0:
+            indptr, indices, data = rows
+            point = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
+            _, least = first_look(point, postings[0], prune, 0)
         if table.shape[0] > 0:
             by_centroid = n_labels
             row_times_dense(rows, i, table, third)
         else:
-            by_centroid = _similarities(rows, postings, i, third, third_noted, third_touched)
-        _leave_own_sums(rows, centroids, own, i, third)
+            by_centroid = _similarities(rows, postings, i, least, third, third_noted, third_touched)
+        _leave_own_sums(rows, centroids, own, i, least, third)
         many = _choose(wanted, first, first_touched, by_embedding, best, values, taken, chosen, 0)
         many = _choose(wanted, second, second_touched, by_features, best, values, taken, chosen, many)
         many = _choose(wanted, third, third_touched, by_centroid, best, values, taken, chosen, many)

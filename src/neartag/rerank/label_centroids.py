@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +22,9 @@ from neartag.search.vector_index import VectorIndex
 # Largest entries kept of a centroid, and where there are many labels. More of them change no figure, and looking a
 # point's features up in them is a good part of training and prediction.
 ENTRIES_KEPT, MANY_LABELS, ENTRIES_KEPT_OF_MANY = 50, 10_000, 30
+# Where there are more labels than this, a point's features are not all looked up: those are left out that have the
+# longest lists for what they say, up to this share of the point's length (a fiftieth of its square).
+LABELS_LOOKED_UP_IN_FULL, LEFT_OUT_OF_A_POINT = 100_000, sqrt(0.02)
 # Labels whose sums are made at once.
 LABELS_AT_ONCE = 4096
 # Bytes at the peak for each entry of such sums, with all copies.
@@ -73,10 +77,14 @@ class LabelCentroids:
         return cls(transpose(means), lengths, max_table, vectors)
 
     @cached_property
-    def arrays(self) -> tuple[CSRArrays, np.ndarray, np.ndarray]:
-        """What the kernel takes: postings, the same as an array (d, L) where that is quicker to read, and lengths."""
+    def arrays(self) -> tuple[CSRArrays, np.ndarray, np.ndarray, float]:
+        """What the kernel takes: postings, the same as an array (d, L) where that is quicker to read, and lengths.
+
+        And the share of a point's length that may be left out.
+        """
         table = dense_if_faster(self.postings, max_entries=self.max_table)
-        return csr_arrays(self.postings), table, self.lengths
+        many = len(self.lengths) > LABELS_LOOKED_UP_IN_FULL and not len(table)
+        return csr_arrays(self.postings), table, self.lengths, LEFT_OUT_OF_A_POINT if many else 0.0
 
     def widen(self, labels: int) -> LabelCentroids:
         """Return the centroids for more labels, which have none yet."""

@@ -20,7 +20,7 @@ SCRATCH = types.Tuple((SCORES, ID[::1], FLOAT[::1]))
 
 
 @kernel(FLOAT(FLOAT, COUNT))
-def _value_per_entry(value, length):
+def value_per_entry(value, length):
     """How much a feature weighs for the work that a list of this length makes."""
     return np.float32(value * value / max(length, 1))
 
@@ -31,13 +31,13 @@ def _count_entries(indices, data, pointer, least):
     work = 0
     for p in range(len(indices)):
         length = pointer[indices[p] + 1] - pointer[indices[p]]
-        if _value_per_entry(data[p], length) >= least:
+        if value_per_entry(data[p], length) >= least:
             work += length
     return work
 
 
 @kernel(types.Tuple((COUNT, FLOAT))(ROW, POINTER, types.float64, COUNT))
-def _first_look(point, pointer, prune, rescoring):
+def first_look(point, pointer, prune, rescoring):
     """How many entries of lists a first look at a point takes, and what a feature that is looked at is worth at least.
 
     −1: nothing is left out, since that would not save half of the work.
@@ -51,7 +51,7 @@ def _first_look(point, pointer, prune, rescoring):
     worth, order = np.empty(len(indices), np.float32), np.empty(len(indices), np.int64)
     bits = worth.view(np.int32)
     for p in range(len(indices)):
-        worth[p] = _value_per_entry(data[p], pointer[indices[p] + 1] - pointer[indices[p]])
+        worth[p] = value_per_entry(data[p], pointer[indices[p] + 1] - pointer[indices[p]])
         order[p] = (np.int64(bits[p]) << 32) | p  # no worth is below zero: bits and numbers have the same order
     sort_numbers(order, len(order))
     room, least = prune * prune * square, np.float32(-1.0)
@@ -113,7 +113,7 @@ def search_work(queries, pointer, prune, rescoring):
     total = 0
     for i in range(len(indptr) - 1):
         point = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
-        work, least = _first_look(point, pointer, prune, rescoring)
+        work, least = first_look(point, pointer, prune, rescoring)
         total += work + (rescoring if least >= 0.0 else 0)
     return total
 
@@ -127,7 +127,7 @@ def _top_of_all(point, postings, least, score, ids, values):
     for p in range(len(indices)):
         feature, value = indices[p], data[p]
         first, last = t_indptr[feature], t_indptr[feature + 1]
-        if _value_per_entry(value, last - first) < least:
+        if value_per_entry(value, last - first) < least:
             continue
         for q in range(first, last):
             score[np.uint32(t_indices[q])] += value * t_data[q]  # without a sign, numba need not ask for it
@@ -151,7 +151,7 @@ def _top_of_touched(point, postings, least, score, touched, ids, values):
     for p in range(len(indices)):
         feature, value = indices[p], data[p]
         first, last = t_indptr[feature], t_indptr[feature + 1]
-        if _value_per_entry(value, last - first) < least:
+        if value_per_entry(value, last - first) < least:
             continue
         for q in range(first, last):
             row = np.uint32(t_indices[q])
@@ -187,7 +187,7 @@ def sparse_top(queries, postings, rows, prune, rescored, scratch, out_ids, out_v
     rescoring = rescored * (rows[0][n] // max(n, 1))
     for i in range(start, stop):
         point = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
-        work, least = _first_look(point, postings[0], prune, rescoring)
+        work, least = first_look(point, postings[0], prune, rescoring)
         pruned = least >= 0.0
         ids = shortlist if pruned else out_ids[i]
         values = shortlisted if pruned else out_values[i]
