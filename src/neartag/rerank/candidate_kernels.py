@@ -94,6 +94,16 @@ def _votes(labels, voters, i, score, noted, touched):
     return count
 
 
+@kernel(FLOAT(CSR, CSR, COUNT, DOUBLE))
+def _least_worth(rows, postings, i, prune):
+    """What a feature of row i must be worth to be looked up; −1: all are."""
+    indptr, indices, data = rows
+    if prune <= 0.0:
+        return np.float32(-1.0)
+    point = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
+    return first_look(point, postings[0], prune, 0)[1]
+
+
 @kernel(types.int64(CSR, CSR, COUNT, FLOAT, FLOAT[::1], FLAGS, ID[::1]))
 def _similarities(rows, postings, i, least, score, noted, touched):
     """Sum the products of row i with the labels' centroids into `score`; the rest as in `_votes`.
@@ -207,11 +217,7 @@ def candidates(
     for i in range(start, stop):
         by_embedding = _votes(labels, embedding_voters, i, first, first_noted, first_touched)
         by_features = _votes(labels, feature_voters, i, second, second_noted, second_touched)
-        least = np.float32(-1.0)
-        if prune > 0.0:
-            indptr, indices, data = rows
-            point = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
-            _, least = first_look(point, postings[0], prune, 0)
+        least = _least_worth(rows, postings, i, prune)
         if table.shape[0] > 0:
             by_centroid = n_labels
             row_times_dense(rows, i, table, third)
