@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import joblib
 import pytest
 
 from neartag.core import memory
@@ -55,6 +56,14 @@ def test_who_has_too_little_memory_is_told_of_the_work_folder(monkeypatch, tmp_p
     with pytest.raises(ParameterError, match=r"refining 400 points needs .*--work-dir"):
         fit("refined", max_memory=memory.in_use() + 2**30)
     fit("refined", InProcess(1, None, WorkFolder(tmp_path / "work")), max_memory=memory.in_use() + 2**30)
+
+
+def test_processes_of_joblib_have_files_too(monkeypatch):
+    """Their folder is a temporary one: what fits there is not refused because it does not fit into memory."""
+    monkeypatch.setattr(limits.rerank, "bytes_needed", lambda *given: 2**40)
+    with joblib.parallel_config("loky", n_jobs=1):
+        found = fit("refined", max_memory=memory.in_use() + 2**30)
+    assert found == fit("refined")
 
 
 def test_where_a_work_folder_does_not_help_either_it_is_not_advised(monkeypatch, tmp_path):

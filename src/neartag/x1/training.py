@@ -75,14 +75,14 @@ def fit_model(
     Rankers are linear: of measurements, unlike of words, they may know less than votes. Where the held-out points say
     so, the model is trained for votes alone.
     """
+    if executor is None:
+        with default_executor(machine) as chosen:
+            return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
     options = _rerank_options(settings.rerank, settings.random_state)
     check_room_to_rerank(rows, Y, settings, options, machine, in_files=has_files(executor))
     check_room_to_divide(rows, settings, machine)
-    if executor is None:
-        with default_executor(machine) as chosen:
-            return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
     if isinstance(executor.parts, WorkFolder):
         executor.parts.open(describe_plan(rows, Y, asked, return_held_out))
     parts = executor.parts
