@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import ModelError, ParameterError, WorkError
+from neartag.core.mapped_files import ALLOW_MORE, is_about_open_files
 from neartag.core.replace_file import replace_file
 from neartag.linalg import tensors
 from neartag.work.parts import Arrays
@@ -86,7 +87,8 @@ class WorkFolder:
             with open(path, "rb") as handle:
                 return tensors.map_arrays(handle, str(path), after=DIGEST_BYTES)
         except OSError as error:
-            raise WorkError(f"{path} cannot be read ({error.strerror}): do all workers see this folder?") from error
+            remedy = ALLOW_MORE if is_about_open_files(error) else "do all workers see this folder?"
+            raise WorkError(f"{path} cannot be read ({error.strerror}): {remedy}") from error
 
     def put(self, name: str, arrays: Arrays) -> None:
         """Write a part."""
