@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 
 import pytest
@@ -38,6 +39,20 @@ def test_data_and_model_may_be_urls(storage, tmp_path):
     assert succeed("predict", f"file://{tmp_path / 'model'}", f"file://{local}", "-k", "1", "-q").split()[:3] == [
         *"012"
     ]
+
+
+def test_what_is_printed_names_the_urls(storage, tmp_path):
+    """And not the copies on this computer, which are gone by then."""
+    data, model = "memory://bucket/train.txt", "memory://bucket/model"
+    result = invoke("train", data, model)
+    assert result.stdout.split()[:2] == ["model", f"{model},"]
+    assert f"next: neartag predict {model} DATA" in result.stderr
+    assert "neartag-model-" not in result.output + result.stderr
+    assert "neartag-copy-" not in result.output + result.stderr
+    assert json.loads(succeed("train", data, model, "--overwrite", "--json"))["model"] == model
+    result = invoke("predict", model, data, "-o", tmp_path / "answers.txt")
+    assert result.exit_code == 0
+    assert "neartag-copy-" not in result.output + result.stderr
 
 
 def test_a_model_that_is_there_is_replaced_only_when_asked(storage):

@@ -11,6 +11,23 @@ from typing import Any
 from neartag.core.errors import ModelError, ParameterError
 
 
+class LocalCopy(str):
+    """The path of a copy on this computer, which knows the URL that it stands for."""
+
+    url: str
+
+    def __new__(cls, path: str, url: str) -> LocalCopy:
+        """Return the path."""
+        copy = super().__new__(cls, path)
+        copy.url = url
+        return copy
+
+
+def name_of(path: str) -> str:
+    """Return the name by which a user knows a path: a copy's URL."""
+    return path.url if isinstance(path, LocalCopy) else path
+
+
 def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return what lets a command take URLs for its arguments `read`, and for the model folder that is `written`."""
 
@@ -22,9 +39,11 @@ def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[...,
             with ExitStack() as stack:
                 for name in read:
                     if isinstance(given[name], str) and is_url(given[name]):
-                        given[name] = stack.enter_context(local_copy(given[name]))
+                        url = given[name]
+                        given[name] = LocalCopy(stack.enter_context(local_copy(url)), url)
                 if written is not None and is_url(given[written]):
-                    given[written] = stack.enter_context(_upload_model(given[written], given))
+                    url = given[written]
+                    given[written] = LocalCopy(stack.enter_context(_upload_model(url, given)), url)
                 command(**given)
 
         return run
