@@ -76,6 +76,19 @@ class WorkFolder:
                 "Train with the same data and options to go on with it, or choose another work folder, or remove it"
             )
 
+    def holds(self, plan: dict[str, Any]) -> bool:
+        """Say whether the folder was made for this plan."""
+        try:
+            return not _differences(json.loads((self.place / PLAN).read_text("utf-8")), json.loads(json.dumps(plan)))
+        except (OSError, ValueError):
+            return False
+
+    @property
+    def removed(self) -> WorkFolder:
+        """What is left of the folder while it is removed, or after who removed it was killed."""
+        place = self.place.resolve()  # not a link to it
+        return WorkFolder(place.with_name(f".{place.name}.removed"))
+
     def path(self, name: str) -> Path:
         """Return the file of a part."""
         return self.place / PARTS / f"{name}{ENDING}"
@@ -147,14 +160,19 @@ class WorkFolder:
         return WorkFolder(self.place / name)
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it: from its name at once, since half a folder is of no use."""
-        place = self.place.resolve()  # not a link to it
-        gone = place.with_name(f".{place.name}.removed")
-        shutil.rmtree(gone, ignore_errors=True)  # of an attempt that was killed here
-        try:
-            os.replace(place, gone)
-        except OSError:  # Windows, where a file is still mapped
-            gone = place
+        """Remove the folder with all that is in it: from its name at once, since half a folder is of no use.
+
+        What takes long goes first. Files that tell what the folder was for stay until then.
+        """
+        place, gone = self.place.resolve(), self.removed.place
+        if place.exists():
+            shutil.rmtree(gone, ignore_errors=True)  # of an attempt that was killed here
+            try:
+                os.replace(place, gone)
+            except OSError:  # Windows, where a file is still mapped
+                gone = place
+        for inner in gone.glob("*/"):
+            shutil.rmtree(inner, ignore_errors=True)
         shutil.rmtree(gone, ignore_errors=True)
 
 
