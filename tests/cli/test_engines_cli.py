@@ -164,6 +164,33 @@ def test_learners_are_added_to_a_model(points, tmp_path):
     assert digest(tmp_path / "few") == digest(tmp_path / "many")
 
 
+@pytest.fixture
+def removed(monkeypatch):
+    """Return the work folders that were removed, each with the files of it that were mapped then."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("this system does not tell what is mapped")
+    folders, remove = [], WorkFolder.remove
+
+    def watch(self):
+        mapped = {line.split()[-1] for line in maps.read_text().splitlines() if str(self.place) in line}
+        folders.append((self.place.name, sorted(mapped)))
+        remove(self)
+
+    monkeypatch.setattr(WorkFolder, "remove", watch)
+    return folders
+
+
+def test_nothing_of_a_work_folder_is_mapped_when_it_is_removed(points, tmp_path, removed):
+    """Windows removes no file that is mapped."""
+    model, answers = tmp_path / "model", tmp_path / "answers"
+    refined = "--n-clusters", "2", "--n-learners", "2", "--embedding-dim", "8", "--n-jobs", "1"
+    succeed("train", points, model, *refined, "--work-dir", tmp_path / "first")
+    succeed("train", points, model, "--add-learners", "1", "--work-dir", tmp_path / "second")
+    succeed("predict", model, points, "-o", answers, "--work-dir", tmp_path / "third")
+    assert removed == [("first", []), ("second", []), ("third", [])]
+
+
 @pytest.mark.parametrize("place", ["before", "amid"])
 @pytest.mark.parametrize("trust", [False, True])
 def test_learners_are_added_once_however_late_the_command_is_killed(points, model, tmp_path, monkeypatch, place, trust):

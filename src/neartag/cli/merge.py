@@ -126,8 +126,9 @@ def add_learners(
         generation = 0 if stored.manifest is None else stored.manifest.generation
         announce = partial(engine.begin_saving, model)
         store.save_bundle(replace(stored, model=grown), model, generation=generation, announce=announce)
-    assert len(grown.learners) == before + count
-    _show(model, len(grown.learners), as_json, quiet=quiet)
+        assert len(grown.learners) == before + count
+        del grown  # which maps files of the work folder: Windows would not remove it
+    _show(model, before + count, as_json, quiet=quiet)
 
 
 def _was_killed_late(data: str, model: str, count: int, engine: Engine, reading: Reading, progress: Progress) -> bool:

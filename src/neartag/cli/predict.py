@@ -107,6 +107,7 @@ def predict(
                     line = _json_line(answer, names, found) if as_json else _text_line(answer, names, scores)
                     stream.write((line + "\n").encode("utf-8", "backslashreplace"))
                 progress.advance(len(ranked.labels))
+                del ranked  # which maps a file of the work folder: Windows would not remove it
     if target is not None and name_of(model) == model:  # evaluate takes no URL
         output.suggest(f"neartag evaluate {model} DATA", "tells how good it is on labelled points", quiet=quiet)
 

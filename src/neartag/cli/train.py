@@ -256,6 +256,7 @@ def train(
         with progress.start(None, f"saving {name_of(model)}"):
             check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
             save_bundle(replace(stored, vocabulary=concepts), model, announce=partial(announce_saving, who, model))
+        del stored, classifier  # which map files of the work folder: Windows would not remove it
     show_report(
         {
             "model": name_of(model),

@@ -12,11 +12,15 @@ Nothing waits for the disk: where the power fails in the wrong moment a part may
 from __future__ import annotations
 
 import errno
+import gc
 import hashlib
 import json
 import os
 import shutil
+import time
 import uuid
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from neartag.work.times import TaskTime, append_time
 PLAN, PARTS, ENDING = "plan.json", "parts", ".part"
 DIGEST_BYTES = hashlib.sha256().digest_size
 READ_BYTES = 2**20  # at once, where a digest is checked
+ATTEMPTS, PAUSE = 10, 0.1  # to remove the folder while a file is still mapped; the pause is in seconds
 
 
 class WorkFolder:
@@ -167,13 +172,25 @@ class WorkFolder:
         place, gone = self.place.resolve(), self.removed.place
         if place.exists():
             shutil.rmtree(gone, ignore_errors=True)  # of an attempt that was killed here
-            try:
-                os.replace(place, gone)
-            except OSError:  # Windows, where a file is still mapped
+            if not _rename(place, gone):
                 gone = place
         for inner in gone.glob("*/"):
             shutil.rmtree(inner, ignore_errors=True)
         shutil.rmtree(gone, ignore_errors=True)
+        if gone.exists():
+            message = f"{gone} could not be removed, for files in it are still in use: remove it yourself later"
+            warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def _rename(place: Path, name: Path) -> bool:
+    """Rename a folder; return whether it could be. On Windows it cannot while a file in it is mapped."""
+    for _ in range(ATTEMPTS):
+        with suppress(OSError):
+            os.replace(place, name)
+            return True
+        gc.collect()  # arrays in circles of objects
+        time.sleep(PAUSE)
+    return False
 
 
 def _differences(there: Any, wanted: Any, name: str = "") -> list[str]:
