@@ -319,7 +319,9 @@ def test_a_scheduler_that_is_restarted(tmp_path):
         start_cluster()
         data, options = small_data(), {**REFINED, "n_jobs": 1}
         with dask.config.set(settings):
-            own = distributed.Client(address, timeout=60)
+            distributed.Client(address, timeout=60).close()  # until there is a scheduler
+            # A task that is sent when the scheduler is gone waits as long as a client tries to find it again.
+            own = distributed.Client(address, timeout=5)
             with pytest.raises(WorkError, match="connection to Dask's scheduler was lost"):
                 X1Classifier(**options).fit(data.X, data.Y, progress=KillsScheduler(), executor=Dask(own, folder))
             own.close(timeout=1)
