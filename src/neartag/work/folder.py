@@ -184,11 +184,12 @@ class WorkFolder:
 
 def _rename(place: Path, name: Path) -> bool:
     """Rename a folder; return whether it could be. On Windows it cannot while a file in it is mapped."""
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         with suppress(OSError):
             os.replace(place, name)
             return True
-        gc.collect()  # arrays in circles of objects
+        if not attempt:
+            gc.collect()  # arrays in circles of objects
         time.sleep(PAUSE)
     return False
 
