@@ -56,6 +56,15 @@ def test_what_is_printed_names_the_urls(storage, tmp_path):
     assert "neartag-copy-" not in result.output + result.stderr
 
 
+def test_errors_about_copies_name_the_urls(storage):
+    storage.pipe("/bucket/bad.txt", b"2 10 3\n0 1:1\n0 1:x\n")
+    assert fail("train", "memory://bucket/bad.txt", "m", "-q").startswith("error: memory://bucket/bad.txt:3: ")
+    storage.pipe("/bucket/model/model.json", b"{}")
+    error = fail("predict", "memory://bucket/model", "memory://bucket/new.txt")
+    assert "memory://bucket/model" in error
+    assert "neartag-copy-" not in error
+
+
 def test_a_model_that_is_there_is_replaced_only_when_asked(storage):
     command = "train", "memory://bucket/train.txt", "memory://bucket/model", "-q"
     succeed(*command)

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from neartag.core.errors import ModelError, ParameterError
+from neartag.core.errors import ModelError, NeartagError, ParameterError
 
 
 class LocalCopy(str):
@@ -36,11 +36,14 @@ def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[...,
         def run(**given: Any) -> None:
             from neartag.data.remote import is_url, local_copy
 
+            copies = []
             with ExitStack() as stack:
                 for name in read:
                     if isinstance(given[name], str) and is_url(given[name]):
                         url = given[name]
                         given[name] = LocalCopy(stack.enter_context(local_copy(url)), url)
+                        copies.append(given[name])
+                stack.enter_context(_naming_urls(copies))
                 if written is not None and is_url(given[written]):
                     url = given[written]
                     given[written] = LocalCopy(stack.enter_context(_upload_model(url, given)), url)
@@ -49,6 +52,19 @@ def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[...,
         return run
 
     return decorate
+
+
+@contextmanager
+def _naming_urls(copies: list[LocalCopy]) -> Iterator[None]:
+    """Let errors about copies, which are gone when somebody reads of them, name their URLs."""
+    try:
+        yield
+    except NeartagError as error:
+        message = str(error)
+        for copy in copies:
+            message = message.replace(copy, copy.url)
+        error.args = (message,)
+        raise
 
 
 @contextmanager
