@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +122,13 @@ def interrupt_removal(folder):
     raise KeyboardInterrupt
 
 
+def interrupt_amid(folder, **options):
+    """Remove one file, and end."""
+    for path in sorted(path for path in Path(folder).rglob("*") if path.is_file())[-1:]:
+        path.unlink()
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -154,6 +162,69 @@ def test_learners_are_added_to_a_model(points, tmp_path):
     report = json.loads(succeed("train", points, tmp_path / "few", "--add-learners", "2", "--json"))
     assert report["learners"] == 4
     assert digest(tmp_path / "few") == digest(tmp_path / "many")
+
+
+@pytest.fixture
+def removed(monkeypatch):
+    """Return the work folders that were removed, each with the files of it that were mapped then."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("this system does not tell what is mapped")
+    folders, remove = [], WorkFolder.remove
+
+    def watch(self):
+        mapped = {line.split()[-1] for line in maps.read_text().splitlines() if str(self.place) in line}
+        folders.append((self.place.name, sorted(mapped)))
+        remove(self)
+
+    monkeypatch.setattr(WorkFolder, "remove", watch)
+    return folders
+
+
+def test_nothing_of_a_work_folder_is_mapped_when_it_is_removed(points, tmp_path, removed):
+    """Windows removes no file that is mapped."""
+    model, answers = tmp_path / "model", tmp_path / "answers"
+    refined = "--n-clusters", "2", "--n-learners", "2", "--embedding-dim", "8", "--n-jobs", "1"
+    succeed("train", points, model, *refined, "--work-dir", tmp_path / "first")
+    succeed("train", points, model, "--add-learners", "1", "--work-dir", tmp_path / "second")
+    succeed("predict", model, points, "-o", answers, "--work-dir", tmp_path / "third")
+    assert removed == [("first", []), ("second", []), ("third", [])]
+
+
+@pytest.mark.parametrize("place", ["before", "amid"])
+@pytest.mark.parametrize("trust", [False, True])
+def test_learners_are_added_once_however_late_the_command_is_killed(points, model, tmp_path, monkeypatch, place, trust):
+    """Between saving the model and removing the work folder, or amid that."""
+    grown = tmp_path / "model"
+    shutil.copytree(model, grown)
+    command = ["train", points, grown, "--add-learners", "1", "--work-dir", tmp_path / "work", "--json"]
+    command += ["--expect-digest", digest(grown)] if trust else []
+    with monkeypatch.context() as patch:
+        if place == "before":
+            patch.setattr(WorkFolder, "remove", interrupt_removal)
+        else:
+            patch.setattr("neartag.work.folder.shutil.rmtree", interrupt_amid)
+        assert invoke(*command).exit_code == 130
+    once = digest(grown)
+    assert len(store.load(grown).model.learners) == 3
+    assert json.loads(succeed(*command)) == {"model": str(grown), "learners": 3}
+    assert digest(grown) == once
+    assert {path.name for path in tmp_path.iterdir()} == {"model"}
+    if trust:
+        assert "not the one expected" in fail(*command)
+    else:
+        assert json.loads(succeed(*command))["learners"] == 4, "asked again, when all was done"
+
+
+def test_other_learners_than_were_added_are_refused_or_added(points, model, tmp_path, monkeypatch):
+    grown = tmp_path / "model"
+    shutil.copytree(model, grown)
+    command = "train", points, grown, "--work-dir", tmp_path / "work", "--add-learners"
+    with monkeypatch.context() as patch:
+        patch.setattr(WorkFolder, "remove", interrupt_removal)
+        assert invoke(*command, "1").exit_code == 130
+    assert "learners before was 2 there, and is 3 now" in fail(*command, "2")
+    assert len(store.load(grown).model.learners) == 3
 
 
 def test_models_are_merged(points, model, tmp_path):

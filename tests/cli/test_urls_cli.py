@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import tempfile
 
 import pytest
@@ -38,6 +40,29 @@ def test_data_and_model_may_be_urls(storage, tmp_path):
     assert succeed("predict", f"file://{tmp_path / 'model'}", f"file://{local}", "-k", "1", "-q").split()[:3] == [
         *"012"
     ]
+
+
+def test_what_is_printed_names_the_urls(storage, tmp_path):
+    """And not the copies on this computer, which are gone by then."""
+    data, model = "memory://bucket/train.txt", "memory://bucket/model"
+    result = invoke("train", data, model)
+    assert result.stdout.split()[:2] == ["model", f"{model},"]
+    assert f"next: neartag predict {model} DATA" in result.stderr
+    assert "neartag-model-" not in result.output + result.stderr
+    assert "neartag-copy-" not in result.output + result.stderr
+    assert json.loads(succeed("train", data, model, "--overwrite", "--json"))["model"] == model
+    result = invoke("predict", model, data, "-o", tmp_path / "answers.txt")
+    assert result.exit_code == 0
+    assert "neartag-copy-" not in result.output + result.stderr
+
+
+def test_errors_about_copies_name_the_urls(storage):
+    storage.pipe("/bucket/bad.txt", b"2 10 3\n0 1:1\n0 1:x\n")
+    assert fail("train", "memory://bucket/bad.txt", "m", "-q").startswith("error: memory://bucket/bad.txt:3: ")
+    storage.pipe("/bucket/model/model.json", b"{}")
+    error = fail("predict", "memory://bucket/model", "memory://bucket/new.txt")
+    assert "memory://bucket/model" in error
+    assert "neartag-copy-" not in error
 
 
 def test_a_model_that_is_there_is_replaced_only_when_asked(storage):
@@ -89,6 +114,47 @@ def test_what_is_wrong_is_told_with_the_url(storage):
     url = "memory://bucket/model"
     assert "--work-dir" in fail("train", "memory://bucket/train.txt", url, "--engine", "processes", "-q")
     assert not storage.find("/bucket/model")
+
+
+class ClientError(Exception):
+    """An error such as botocore's, which is none of the operating system."""
+
+
+@pytest.mark.parametrize("step", ["isdir", "get_file", "exists", "put_file"])
+@pytest.mark.parametrize("error", [ClientError("An error (403):\nForbidden"), PermissionError("Forbidden"), KeyError()])
+def test_whatever_the_storage_raises_is_one_line(storage, monkeypatch, tmp_path, step, error):
+    """While data are read, while it is looked what is there, and while the model is written."""
+
+    def refuse(*given, **options):
+        raise error
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(type(storage), step, refuse)
+    data, model = "memory://bucket/train.txt", "memory://bucket/model"
+    result = invoke("train", data, model, "-q")
+    assert result.exit_code == 2
+    told = result.stderr.splitlines()[-1]  # before it may stand where the model is kept
+    assert told.startswith(f"error: {data if step in ('isdir', 'get_file') else model}: ")
+    assert ("Forbidden" if error.args else "KeyError") in told
+    assert told.endswith("check the URL, the network, and that your account may do this there")
+
+
+def test_storage_that_cannot_be_opened_is_told_with_the_url(monkeypatch):
+    def refuse(url):
+        raise ClientError("the profile is not there")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", refuse)
+    error = fail("train", "memory://bucket/train.txt", "m", "-q")
+    assert "memory://bucket/train.txt: the profile is not there: check the URL" in error
+
+
+def test_a_disk_without_room_for_a_copy_is_told_of(storage, monkeypatch, tmp_path):
+    def fill(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(type(storage), "get_file", fill)
+    assert f"make room in {tmp_path}, or set TMPDIR" in fail("train", "memory://bucket/train.txt", "m", "-q")
 
 
 def test_a_training_that_fails_leaves_nothing(storage):

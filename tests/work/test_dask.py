@@ -26,6 +26,11 @@ from neartag.data import Dataset, formats
 from neartag.work.folder import WorkFolder
 from neartag.work.graph import Graph
 from neartag.work.task import Task
+from neartag.work.times import read_times
+from neartag.x1.classifier import X1Classifier
+from neartag.x1.schedule import cluster_bytes, row_bytes
+from neartag.x1.settings import X1Settings
+from refine_helpers import state_bytes
 from work_helpers import KINDS, REFINED, diamond, divide_in_blocks, fit, small_data, toy
 
 distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
@@ -244,6 +249,34 @@ def test_a_worker_that_takes_too_much_memory_is_told_of(tmp_path):
     assert (tmp_path / "hard-negatives").exists(), "it did happen"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_clusters_that_fit_no_worker_are_split_before_they_are_sent(kind, tmp_path):
+    """Two workers that allow tasks as much memory as 300 points need; asked for is one cluster of all 400."""
+    options = {"n_clusters": 1, "n_learners": 1, "embedding_dim": 8, "svp_neighbours": 20}
+    settings = X1Settings.from_parameters({**KINDS[kind], **options})
+    allowed = cluster_bytes(300, 3000, 200, settings.svp) + row_bytes(3000)
+    folder, data = WorkFolder(tmp_path / "work"), small_data()
+    chosen = {**KINDS[kind], **options, "n_jobs": 1}
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, resources={executor.MEMORY: allowed}, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as own,
+        pytest.warns(UserWarning, match="no worker has memory for a cluster of 400 points: larger ones than 2.. are"),
+    ):
+        model = X1Classifier(**chosen).fit(data.X, data.Y, executor=Dask(own, folder)).model_
+    (learner,) = model.learners
+    size = model.parameters["max_cluster_size"]
+    assert len(learner.clusters) > 1
+    assert max(len(each.members) for each in learner.clusters) <= size
+    needed = {took.name: took.memory for took in read_times(folder.place) if took.stage == "cluster"}
+    assert len(needed) >= len(learner.clusters)
+    assert 0 < max(needed.values()) <= allowed
+    here = X1Classifier(**chosen, max_cluster_size=size).fit(data.X, data.Y).model_
+    assert state_bytes(model) == state_bytes(here)
+    assert state_bytes(model) != state_bytes(X1Classifier(**chosen).fit(data.X, data.Y).model_)
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -289,10 +322,10 @@ def test_a_scheduler_that_is_restarted(tmp_path):
     try:
         start_cluster()
         data, options = small_data(), {**REFINED, "n_jobs": 1}
-        from neartag.x1.classifier import X1Classifier
-
         with dask.config.set(settings):
-            own = distributed.Client(address, timeout=60)
+            distributed.Client(address, timeout=60).close()  # until there is a scheduler
+            # A task that is sent when the scheduler is gone waits as long as a client tries to find it again.
+            own = distributed.Client(address, timeout=5)
             with pytest.raises(WorkError, match="connection to Dask's scheduler was lost"):
                 X1Classifier(**options).fit(data.X, data.Y, progress=KillsScheduler(), executor=Dask(own, folder))
             own.close(timeout=1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -129,9 +131,40 @@ def test_a_folder_goes_from_its_name_at_once_with_what_an_earlier_removal_left(f
         shutil, "rmtree", lambda path, **given: has_name.append(folder.place.exists()) or remove(path, **given)
     )
     folder.remove()
-    assert has_name == [True, False]  # the old remains first; then the folder, which has no name any more
+    assert has_name[:2] == [True, False]  # the old remains first; then the folder, which has no name any more
     assert not folder.place.exists()
     assert not left.exists()
+
+
+class InUse:
+    """Stands for os.replace and os.unlink of Windows while somebody has files mapped: refuses so often."""
+
+    def __init__(self, monkeypatch, refusals):
+        self.left = refusals
+        monkeypatch.setattr("neartag.work.folder.PAUSE", 0)
+        monkeypatch.setattr(os, "replace", partial(self.call, os.replace))
+        monkeypatch.setattr(os, "unlink", partial(self.call, os.unlink))
+
+    def call(self, function, *given, **options):
+        self.left -= 1
+        if self.left >= 0:
+            raise PermissionError(13, "The process cannot access the file because it is being used by another process")
+        return function(*given, **options)
+
+
+def test_a_folder_that_is_in_use_is_removed_a_little_later(folder, monkeypatch):
+    folder.put("a", {"numbers": np.arange(3)})
+    InUse(monkeypatch, 3)
+    folder.remove()
+    assert not folder.place.exists()
+    assert not folder.removed.place.exists()
+
+
+def test_a_folder_that_stays_in_use_is_told_of(folder, monkeypatch):
+    folder.put("a", {"numbers": np.arange(3)})
+    InUse(monkeypatch, 10**9)
+    with pytest.warns(UserWarning, match="work could not be removed, for files in it are still in use: remove it"):
+        folder.remove()
 
 
 def test_a_link_to_a_folder_is_followed_when_it_is_removed(folder, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import joblib
 import pytest
 
 from neartag.core import memory
@@ -57,6 +58,14 @@ def test_who_has_too_little_memory_is_told_of_the_work_folder(monkeypatch, tmp_p
     fit("refined", InProcess(1, None, WorkFolder(tmp_path / "work")), max_memory=memory.in_use() + 2**30)
 
 
+def test_processes_of_joblib_have_files_too(monkeypatch):
+    """Their folder is a temporary one: what fits there is not refused because it does not fit into memory."""
+    monkeypatch.setattr(limits.rerank, "bytes_needed", lambda *given: 2**40)
+    with joblib.parallel_config("loky", n_jobs=1):
+        found = fit("refined", max_memory=memory.in_use() + 2**30)
+    assert found == fit("refined")
+
+
 def test_where_a_work_folder_does_not_help_either_it_is_not_advised(monkeypatch, tmp_path):
     monkeypatch.setattr(limits.rerank, "bytes_needed_in_blocks", lambda *given: 2**40)
     executor = InProcess(1, None, WorkFolder(tmp_path / "work"))
@@ -81,6 +90,35 @@ def test_on_workers_with_little_memory_clusters_are_split_before(monkeypatch):
     assert cluster_bytes(size, 10 * size, 200, settings.svp) + row_bytes(10 * size) <= needed
     asked = settings.replace(max_cluster_size=390)
     assert limits.split_to_fit(asked, data.X, executor) == asked
+
+
+class ClusterOfThreads(InProcess, Dask):
+    """A Dask cluster by its type, whose tasks run here."""
+
+    def task_limit(self):
+        return NEED_OF_300
+
+
+# Bytes of a task that trains 300 of the small data's points.
+NEED_OF_300 = cluster_bytes(300, 3000, 200, X1Settings.from_parameters(PLAIN).svp) + row_bytes(3000)
+
+
+def test_what_was_decided_for_work_that_is_gone_on_with_holds(tmp_path, recwarn):
+    """Begun in one process: no cluster is split on workers with little memory, so none is said to be."""
+    options = {"n_clusters": 1, "n_learners": 1}
+    begun = WorkFolder(tmp_path / "begun")
+    wanted = fit("plain", InProcess(1, None, begun), **options)
+    assert fit("plain", ClusterOfThreads(1, None, begun), **options) == wanted
+    assert not [each for each in recwarn if "are split" in str(each.message)]
+
+
+def test_clusters_that_were_split_stay_so_in_one_process(tmp_path):
+    options = {"n_clusters": 1, "n_learners": 1}
+    begun = WorkFolder(tmp_path / "begun")
+    with pytest.warns(UserWarning, match="are split"):
+        wanted = fit("plain", ClusterOfThreads(1, None, begun), **options)
+    assert fit("plain", InProcess(1, None, begun), **options) == wanted
+    assert fit("plain", **options) != wanted
 
 
 def test_too_many_centroids_for_the_memory_are_refused_before_any_work(monkeypatch, tmp_path):

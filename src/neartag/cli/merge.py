@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from neartag.cli import output
 from neartag.cli.engine_options import say_how_to_resume
-from neartag.cli.model_folder import check_target
+from neartag.cli.model_folder import check_target, find_digest
 from neartag.cli.options import AsJson, Quiet
 from neartag.cli.reading import Reading
 from neartag.core.errors import ModelError, ParameterError
@@ -17,6 +18,7 @@ from neartag.storage.signing import Trust, make_trust
 from neartag.work.engines import Engine
 
 if TYPE_CHECKING:
+    from neartag.core.progress import Progress
     from neartag.storage.bundle import StoredModel
 
 MACHINE = ("n_jobs", "max_memory")  # the only settings that may be given with more learners
@@ -105,6 +107,9 @@ def add_learners(
 
     check_count("--add-learners", count)
     progress = output.progress(quiet)
+    if _was_killed_late(data, model, count, engine, reading, progress):
+        _show(model, len(_load(model, Trust()).model.learners), as_json, quiet=quiet)
+        return
     stored = _load(model, trust)
     with progress.start(None, f"reading {data}"):
         points = load_points(data, "train", stored, reading)
@@ -119,9 +124,34 @@ def add_learners(
         given_points = rows, points.Y, count, machine, progress, executor
         grown = more_learners.add_learners(stored.model, *given_points)
         generation = 0 if stored.manifest is None else stored.manifest.generation
-        store.save_bundle(replace(stored, model=grown), model, generation=generation)
-    assert len(grown.learners) == before + count
-    _show(model, len(grown.learners), as_json, quiet=quiet)
+        announce = partial(engine.begin_saving, model)
+        store.save_bundle(replace(stored, model=grown), model, generation=generation, announce=announce)
+        assert len(grown.learners) == before + count
+        del grown  # which maps files of the work folder: Windows would not remove it
+    _show(model, before + count, as_json, quiet=quiet)
+
+
+def _was_killed_late(data: str, model: str, count: int, engine: Engine, reading: Reading, progress: Progress) -> bool:
+    """Say whether this very command was killed when its model was saved already; then do what it had left to do.
+
+    The model is not used for anything else, so it need not be the one that was trusted before it had more learners.
+    """
+    saved = engine.find_saved(model, find_digest(model))
+    if saved is None:
+        return False
+    from neartag.cli.data import load_points
+    from neartag.linalg.rows import as_training_rows
+    from neartag.x1.more_learners import describe_addition
+
+    stored = _load(model, Trust())
+    with progress.start(None, f"reading {data}"):
+        points = load_points(data, "train", stored, reading)
+    before = len(stored.model.learners) - count
+    plan = describe_addition(stored.model, as_training_rows(points.X), points.Y, before, count)
+    if not (saved.holds(plan) or saved.removed.holds(plan)):
+        return False
+    engine.finish(saved)
+    return True
 
 
 def _load(folder: str, trust: Trust) -> StoredModel:

@@ -18,7 +18,7 @@ from neartag.cli.output_file import Overwrite, check_output
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import check_source
 from neartag.cli.trust_options import Trust, with_trust
-from neartag.cli.urls import with_urls
+from neartag.cli.urls import name_of, with_urls
 from neartag.core.errors import DataError, ParameterError
 from neartag.work.engines import Engine
 
@@ -87,9 +87,9 @@ def predict(
     check_count("-k", k)
     progress = output.progress(quiet)
     with _open_output(target) as stream:  # first: a file that cannot be written is reported at once
-        with progress.start(None, f"loading {model}"):
+        with progress.start(None, f"loading {name_of(model)}"):
             stored = store.load(model, trust=trust)
-        with progress.start(None, f"reading {source}"):
+        with progress.start(None, f"reading {name_of(source)}"):
             rows = load_rows(source, stored, reading, plain_text=text)
         reading.warn_skipped()
         reading.tell_understood(quiet)
@@ -107,7 +107,8 @@ def predict(
                     line = _json_line(answer, names, found) if as_json else _text_line(answer, names, scores)
                     stream.write((line + "\n").encode("utf-8", "backslashreplace"))
                 progress.advance(len(ranked.labels))
-    if target is not None:
+                del ranked  # which maps a file of the work folder: Windows would not remove it
+    if target is not None and name_of(model) == model:  # evaluate takes no URL
         output.suggest(f"neartag evaluate {model} DATA", "tells how good it is on labelled points", quiet=quiet)
 
 

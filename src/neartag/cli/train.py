@@ -18,7 +18,7 @@ from neartag.cli.options import METHOD_NAMES, AsJson, Quiet, read_settings, with
 from neartag.cli.reading import Reading, with_reading
 from neartag.cli.sources import HELP, check_source
 from neartag.cli.trust_options import Trust, with_trust
-from neartag.cli.urls import with_urls
+from neartag.cli.urls import name_of, with_urls
 from neartag.cli.vocabulary_options import (
     LabelLanguage,
     OpenVocabulary,
@@ -214,7 +214,7 @@ def train(
     if vocabulary is not None:
         with progress.start(None, f"reading {vocabulary}"):
             concepts = load_vocabulary(vocabulary, open_vocabulary, label_language)
-    with progress.start(None, f"reading {data}"):
+    with progress.start(None, f"reading {name_of(data)}"):
         memory = settings.get("max_memory")
         room = None if memory is None else parse_bytes(memory)
         keep = chosen.explains and keep_texts
@@ -230,9 +230,10 @@ def train(
             encode_minutes=encode_minutes,
         )
     if fitted is None:
-        replace(options, name=encoder).refuse_rows(data)  # not for what the preset brought
+        replace(options, name=encoder).refuse_rows(name_of(data))  # not for what the preset brought
         if options.preset is not None:
-            output.message(f"the features of {preset} are for texts, and {data} holds rows of features", quiet=quiet)
+            known = f"the features of {preset} are for texts, and {name_of(data)} holds rows of features"
+            output.message(known, quiet=quiet)
     choice = getattr(fitted, "choice_", None)
     reading.warn_skipped()
     reading.tell_understood(quiet)
@@ -252,12 +253,13 @@ def train(
         cost = usage.measure()
         if votes_were_better(stored.model):
             output.message(f"votes alone decide: on {things} held out they were better than rankers", quiet=quiet)
-        with progress.start(None, f"saving {model}"):
+        with progress.start(None, f"saving {name_of(model)}"):
             check_target(model, overwrite)  # again: somebody may have saved a model there meanwhile
             save_bundle(replace(stored, vocabulary=concepts), model, announce=partial(announce_saving, who, model))
+        del stored, classifier  # which map files of the work folder: Windows would not remove it
     show_report(
         {
-            "model": model,
+            "model": name_of(model),
             "method": chosen.name,
             "points": dataset.n_points,
             "features": dataset.n_features,
@@ -276,10 +278,7 @@ def train(
         things,
         quiet=quiet,
     )
-    if fitted is not None and fitted.accepts == "text":
-        output.suggest(f'neartag tag {model} "a text"', "gives its labels", quiet=quiet or as_json)
-    else:
-        output.suggest(f"neartag evaluate {model} DATA", "tells how good it is", quiet=quiet or as_json)
+    suggest_next(model, fitted is not None and fitted.accepts == "text", quiet=quiet or as_json)
 
 
 def choose_settings(preset: str | None, given: dict[str, str | None], method: str = DEFAULT_METHOD) -> dict[str, Any]:
@@ -288,6 +287,16 @@ def choose_settings(preset: str | None, given: dict[str, str | None], method: st
     if preset is None:
         return settings
     return {**presets.get(preset, method), **settings}
+
+
+def suggest_next(model: str, takes_texts: bool, *, quiet: bool) -> None:
+    """Print what to do with a model that was just saved."""
+    if name_of(model) != model:  # a URL, which only some commands take
+        output.suggest(f"neartag predict {name_of(model)} DATA", "gives labels", quiet=quiet)
+    elif takes_texts:
+        output.suggest(f'neartag tag {model} "a text"', "gives its labels", quiet=quiet)
+    else:
+        output.suggest(f"neartag evaluate {model} DATA", "tells how good it is", quiet=quiet)
 
 
 def votes_were_better(model: Any) -> bool:

@@ -8,7 +8,24 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from neartag.core.errors import ModelError, ParameterError
+from neartag.core.errors import ModelError, NeartagError, ParameterError
+
+
+class LocalCopy(str):
+    """The path of a copy on this computer, which knows the URL that it stands for."""
+
+    url: str
+
+    def __new__(cls, path: str, url: str) -> LocalCopy:
+        """Return the path."""
+        copy = super().__new__(cls, path)
+        copy.url = url
+        return copy
+
+
+def name_of(path: str) -> str:
+    """Return the name by which a user knows a path: a copy's URL."""
+    return path.url if isinstance(path, LocalCopy) else path
 
 
 def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -19,17 +36,35 @@ def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[...,
         def run(**given: Any) -> None:
             from neartag.data.remote import is_url, local_copy
 
+            copies = []
             with ExitStack() as stack:
                 for name in read:
                     if isinstance(given[name], str) and is_url(given[name]):
-                        given[name] = stack.enter_context(local_copy(given[name]))
+                        url = given[name]
+                        given[name] = LocalCopy(stack.enter_context(local_copy(url)), url)
+                        copies.append(given[name])
+                stack.enter_context(_naming_urls(copies))
                 if written is not None and is_url(given[written]):
-                    given[written] = stack.enter_context(_upload_model(given[written], given))
+                    url = given[written]
+                    given[written] = LocalCopy(stack.enter_context(_upload_model(url, given)), url)
                 command(**given)
 
         return run
 
     return decorate
+
+
+@contextmanager
+def _naming_urls(copies: list[LocalCopy]) -> Iterator[None]:
+    """Let errors about copies, which are gone when somebody reads of them, name their URLs."""
+    try:
+        yield
+    except NeartagError as error:
+        message = str(error)
+        for copy in copies:
+            message = message.replace(copy, copy.url)
+        error.args = (message,)
+        raise
 
 
 @contextmanager

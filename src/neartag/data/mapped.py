@@ -20,6 +20,7 @@ import numpy as np
 
 from neartag.core import memory
 from neartag.core.errors import DataError
+from neartag.core.mapped_files import map_file
 
 IN_MEMORY_SHARE = 1 / 4  # of the memory: larger data go into files, because training needs room beside them
 _memory_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
@@ -106,7 +107,7 @@ class SpillableArray:
         if self._file is None or not self.nbytes:  # an empty file cannot be mapped
             return np.frombuffer(self._memory, self._dtype)
         with self._file:
-            return np.frombuffer(mmap.mmap(self._file.fileno(), self.nbytes), self._dtype)
+            return np.frombuffer(map_file(self._file.fileno(), self.nbytes), self._dtype)
 
     def _write(self, content: memoryview) -> None:
         assert self._file is not None

@@ -5,6 +5,7 @@ Nothing is mapped from there: what is read is copied to this computer first, and
 
 from __future__ import annotations
 
+import errno
 import re
 import tempfile
 from collections.abc import Collection, Iterator
@@ -12,10 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from neartag.core.errors import DataError, ParameterError
+from neartag.core.errors import DataError, NeartagError, ParameterError
 from neartag.core.extras import install_hint
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # one letter is a drive
+REMEDY = "check the URL, the network, and that your account may do this there"
 
 
 def is_url(name: str) -> bool:
@@ -79,10 +81,11 @@ def _open(url: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs
     except ImportError as error:
         raise ParameterError(install_hint(f"{url}: storage elsewhere needs fsspec", "fsspec")) from error
-    try:
-        storage, path = url_to_fs(url)
-    except (ImportError, ValueError) as error:  # which name the package that a protocol needs
-        raise ParameterError(f"{url}: {error}") from error
+    with _naming(url):
+        try:
+            storage, path = url_to_fs(url)
+        except (ImportError, ValueError) as error:  # which name the package that a protocol needs
+            raise ParameterError(f"{url}: {error}") from error
     return storage, path.rstrip("/")
 
 
@@ -93,5 +96,9 @@ def _naming(url: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise DataError(f"{url}: there is no such file or folder") from error
-    except OSError as error:
-        raise DataError(f"{url}: {error}") from error
+    except (NeartagError, MemoryError):
+        raise
+    except Exception as error:  # each storage has its own kinds, of which some derive from Exception alone
+        is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = f"make room in {tempfile.gettempdir()}, or set TMPDIR to a folder with more" if is_full else REMEDY
+        raise DataError(f"{url}: {str(error) or type(error).__name__}: {remedy}") from error

@@ -7,7 +7,6 @@ large matrix is made block by block, with a few blocks of that size in memory; t
 
 from __future__ import annotations
 
-import mmap
 import os
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ import numpy as np
 
 from neartag.core import memory
 from neartag.core.errors import WorkError
+from neartag.core.mapped_files import ALLOW_MORE, is_about_open_files, map_file
 
 ZEROS = bytes(2**20)  # written where the system cannot reserve room in a file
 # Of arrays that are collected, such as those of all clusters of a learner, smaller ones count too: so much of the size.
@@ -83,10 +83,12 @@ def empty(shape: int | tuple[int, ...], dtype: np.dtype | type, *, collected: bo
     try:
         with tempfile.TemporaryFile(dir=files.folder, prefix=".scratch-") as file:
             _reserve(file.fileno(), nbytes)
-            mapped = mmap.mmap(file.fileno(), nbytes)
+            mapped = map_file(file.fileno(), nbytes)
     except (OSError, ValueError) as error:  # a file that is too short cannot be mapped
         if files.or_memory:
             return np.empty(shape, dtype)
+        if is_about_open_files(error):
+            raise WorkError(f"arrays cannot be made in files of {files.folder} ({error}): {ALLOW_MORE}") from error
         raise WorkError(
             f"{files.folder} has no room for {nbytes} bytes on their way ({error}): what was done so far is "
             "kept there; make room, and start again with the same data, options and work folder to go on"

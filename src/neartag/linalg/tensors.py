@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from neartag.core.errors import ModelError
+from neartag.core.mapped_files import map_file
 
 # The types that arrays may have, by safetensors' names; all little-endian, as the format demands. A file has its arrays
 # in this order, as the safetensors library writes them: wide types first, so that all are aligned.
@@ -83,10 +85,11 @@ def map_arrays(handle: BinaryIO, what: str, *, after: int = 0) -> dict[str, np.n
 
     So many bytes that follow `after` the arrays are somebody else's.
     """
-    if handle.seek(0, 2) < HEADER_LENGTH.size + after:
+    nbytes = handle.seek(0, 2)
+    if nbytes < HEADER_LENGTH.size + after:
         raise _damage_error(what, "it is too short")
-    whole = np.memmap(handle, dtype=np.uint8, mode="r")
-    content = whole[: whole.size - after]
+    whole = map_file(handle.fileno(), nbytes, mmap.ACCESS_READ)
+    content = np.frombuffer(whole, np.uint8, nbytes - after)
     (length,) = HEADER_LENGTH.unpack(content[: HEADER_LENGTH.size].tobytes())
     start = HEADER_LENGTH.size + length
     if length > MAX_HEADER_BYTES or start > content.size:
@@ -131,7 +134,7 @@ def _are_sizes(value: Any) -> bool:
 
 
 def _view(
-    whole: np.memmap, start: int, dtype: np.dtype, shape: tuple[int, ...], begin: int, stop: int, name: str, what: str
+    whole: mmap.mmap, start: int, dtype: np.dtype, shape: tuple[int, ...], begin: int, stop: int, name: str, what: str
 ) -> np.ndarray:
     # Compiled kernels need aligned arrays; what safetensors writes always is aligned.
     if (start + begin) % dtype.itemsize and stop > begin:
@@ -140,8 +143,8 @@ def _view(
         # A plain array over the map, and not a part of a larger array: scipy copies such parts where it likes.
         count = (stop - begin) // dtype.itemsize
         if not count:
-            return np.asarray(whole[:0]).view(dtype).reshape(shape)
-        return np.frombuffer(whole._mmap, dtype, count, start + begin).reshape(shape)  # type: ignore[attr-defined]
+            return np.frombuffer(whole, np.uint8)[:0].view(dtype).reshape(shape)
+        return np.frombuffer(whole, dtype, count, start + begin).reshape(shape)
     except (ValueError, OverflowError) as error:  # an empty array with a side that numpy cannot count
         raise _damage_error(what, f"its array {name!r} has the impossible shape {shape}") from error
 

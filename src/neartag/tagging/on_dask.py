@@ -99,6 +99,7 @@ def train(
         encoder = make_encoder(features)
         stored = fit_documents(points, encoder, classifier, calibration=calibration, progress=shown, executor=executor)
     store.save_bundle(stored, model)
+    del stored, classifier  # which map files of the work folder: Windows would not remove it
     if not keep_work:
         folder.remove()
     return store.load(model)
@@ -166,6 +167,7 @@ def predict(
                     "found": bool(found),
                 }
                 stream.write((json.dumps(answer, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
+            del ranked  # which maps a file of the work folder
     if not keep_work:
         folder.remove()
 

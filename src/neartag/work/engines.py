@@ -12,6 +12,7 @@ from neartag.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from neartag.work.executors.base import Executor
+    from neartag.work.folder import WorkFolder
 
 # This module must stay light: the command line reads it for --help.
 
@@ -75,6 +76,29 @@ class Engine:
         note = Path(self.folder_for(target)) / SAVING
         return self.has_folder and note.is_file() and note.read_text("utf-8") == digest
 
+    def find_saved(self, target: str, digest: str | None) -> WorkFolder | None:
+        """Return the work folder whose training saved the model of this digest itself, and was killed after that.
+
+        That is `was_saving`; or the folder was being removed, and cannot be gone on with any more.
+        """
+        if not self.has_folder:
+            return None
+        from neartag.work.folder import WorkFolder
+
+        folder = WorkFolder(self.folder_for(target))
+        for each in (folder, folder.removed):
+            note = each.place / SAVING
+            if note.is_file() and note.read_text("utf-8") == digest:
+                return folder
+        return None
+
+    def finish(self, folder: WorkFolder) -> None:
+        """Remove a work folder when all is done, unless it is to be kept."""
+        if self.keep:
+            (folder.place / SAVING).unlink(missing_ok=True)
+        else:
+            folder.remove()
+
     @contextmanager
     def open(self, target: str, jobs: int, room: int | None = None) -> Iterator[Executor | None]:
         """Give the executor; None: threads of this process, with everything in memory.
@@ -90,10 +114,7 @@ class Engine:
         folder = WorkFolder(self.folder_for(target))
         with self._executor(folder, jobs, room) as executor:
             yield executor
-        if self.keep:
-            (folder.place / SAVING).unlink(missing_ok=True)
-        else:
-            folder.remove()
+        self.finish(folder)
 
     @contextmanager
     def _executor(self, folder: object, jobs: int, room: int | None) -> Iterator[Executor]:

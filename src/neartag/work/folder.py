@@ -12,15 +12,20 @@ Nothing waits for the disk: where the power fails in the wrong moment a part may
 from __future__ import annotations
 
 import errno
+import gc
 import hashlib
 import json
 import os
 import shutil
+import time
 import uuid
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from neartag.core.errors import ModelError, ParameterError, WorkError
+from neartag.core.mapped_files import ALLOW_MORE, is_about_open_files
 from neartag.core.replace_file import replace_file
 from neartag.linalg import tensors
 from neartag.work.parts import Arrays
@@ -29,6 +34,7 @@ from neartag.work.times import TaskTime, append_time
 PLAN, PARTS, ENDING = "plan.json", "parts", ".part"
 DIGEST_BYTES = hashlib.sha256().digest_size
 READ_BYTES = 2**20  # at once, where a digest is checked
+ATTEMPTS, PAUSE = 10, 0.1  # to remove the folder while a file is still mapped; the pause is in seconds
 
 
 class WorkFolder:
@@ -75,6 +81,19 @@ class WorkFolder:
                 "Train with the same data and options to go on with it, or choose another work folder, or remove it"
             )
 
+    def holds(self, plan: dict[str, Any]) -> bool:
+        """Say whether the folder was made for this plan."""
+        try:
+            return not _differences(json.loads((self.place / PLAN).read_text("utf-8")), json.loads(json.dumps(plan)))
+        except (OSError, ValueError):
+            return False
+
+    @property
+    def removed(self) -> WorkFolder:
+        """What is left of the folder while it is removed, or after who removed it was killed."""
+        place = self.place.resolve()  # not a link to it
+        return WorkFolder(place.with_name(f".{place.name}.removed"))
+
     def path(self, name: str) -> Path:
         """Return the file of a part."""
         return self.place / PARTS / f"{name}{ENDING}"
@@ -86,7 +105,8 @@ class WorkFolder:
             with open(path, "rb") as handle:
                 return tensors.map_arrays(handle, str(path), after=DIGEST_BYTES)
         except OSError as error:
-            raise WorkError(f"{path} cannot be read ({error.strerror}): do all workers see this folder?") from error
+            remedy = ALLOW_MORE if is_about_open_files(error) else "do all workers see this folder?"
+            raise WorkError(f"{path} cannot be read ({error.strerror}): {remedy}") from error
 
     def put(self, name: str, arrays: Arrays) -> None:
         """Write a part."""
@@ -145,15 +165,33 @@ class WorkFolder:
         return WorkFolder(self.place / name)
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it: from its name at once, since half a folder is of no use."""
-        place = self.place.resolve()  # not a link to it
-        gone = place.with_name(f".{place.name}.removed")
-        shutil.rmtree(gone, ignore_errors=True)  # of an attempt that was killed here
-        try:
-            os.replace(place, gone)
-        except OSError:  # Windows, where a file is still mapped
-            gone = place
+        """Remove the folder with all that is in it: from its name at once, since half a folder is of no use.
+
+        What takes long goes first. Files that tell what the folder was for stay until then.
+        """
+        place, gone = self.place.resolve(), self.removed.place
+        if place.exists():
+            shutil.rmtree(gone, ignore_errors=True)  # of an attempt that was killed here
+            if not _rename(place, gone):
+                gone = place
+        for inner in gone.glob("*/"):
+            shutil.rmtree(inner, ignore_errors=True)
         shutil.rmtree(gone, ignore_errors=True)
+        if gone.exists():
+            message = f"{gone} could not be removed, for files in it are still in use: remove it yourself later"
+            warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def _rename(place: Path, name: Path) -> bool:
+    """Rename a folder; return whether it could be. On Windows it cannot while a file in it is mapped."""
+    for attempt in range(ATTEMPTS):
+        with suppress(OSError):
+            os.replace(place, name)
+            return True
+        if not attempt:
+            gc.collect()  # arrays in circles of objects
+        time.sleep(PAUSE)
+    return False
 
 
 def _differences(there: Any, wanted: Any, name: str = "") -> list[str]:

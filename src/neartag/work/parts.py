@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from neartag.core import memory
+from neartag.core.mapped_files import allow_open_files
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import HybridRows
@@ -108,6 +109,8 @@ class TaskContext:
 
 def run_task(task: Task, parts: Parts, threads: int = 1, report: Callable[[int], None] | None = None) -> None:
     """Compute a task's part, and keep it. BLAS keeps to one thread: with several, the last digits would differ."""
+    if parts.scratch is not None:  # the parts of all clusters of a learner are mapped at once
+        allow_open_files()
     watch, context = Stopwatch(), TaskContext(parts, task.inputs, threads, report)
     with single_threaded_blas(), in_files(parts.scratch, task.block_bytes):
         arrays = task.resolve()(context, **task.arguments)

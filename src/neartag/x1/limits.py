@@ -102,6 +102,6 @@ def count_entries(rows: Rows) -> int:
     return int(rows.nnz if hasattr(rows, "nnz") else rows.size)
 
 
-def has_files(executor: Executor | None) -> bool:
+def has_files(executor: Executor) -> bool:
     """Say whether tasks may make large arrays in files."""
-    return executor is not None and executor.parts.scratch is not None
+    return executor.parts.scratch is not None

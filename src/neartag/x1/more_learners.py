@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -48,7 +49,7 @@ def add_learners(
     settings = model.settings.replace(n_learners=first + count)
     parts = executor.parts
     if isinstance(parts, WorkFolder):
-        parts.open({**describe_plan(rows, Y, settings, False), "learners before": first})
+        parts.open(describe_addition(model, rows, Y, first, count))
     held_out = hold_out(rows.shape[0], settings, False)
     put_data(parts, rows, Y, held_out)
     if not parts.is_whole(RUN):
@@ -74,6 +75,12 @@ def add_learners(
 
     executor.run(graph, progress, "training", then)
     return with_learners(model, read_learners(parts, wanted))
+
+
+def describe_addition(model: X1Model, rows: Rows, Y: csr_matrix, first: int, count: int) -> dict[str, Any]:
+    """Return what must be the same for an addition to go on with another's work: so many learners after the first."""
+    settings = model.settings.replace(n_learners=first + count)
+    return {**describe_plan(rows, Y, settings, False), "learners before": first}
 
 
 def with_learners(model: X1Model, more: list[Learner]) -> X1Model:

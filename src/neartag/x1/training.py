@@ -75,26 +75,28 @@ def fit_model(
     Rankers are linear: of measurements, unlike of words, they may know less than votes. Where the held-out points say
     so, the model is trained for votes alone.
     """
+    if executor is None:
+        with default_executor(machine) as chosen:
+            return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
     facts = DataFacts.of(rows, Y.shape[1])
     settings = resolve(asked, facts)
     options = _rerank_options(settings.rerank, settings.random_state)
     check_room_to_rerank(rows, Y, settings, options, machine, in_files=has_files(executor))
     check_room_to_divide(rows, settings, machine)
-    if executor is None:
-        with default_executor(machine) as chosen:
-            return fit_model(rows, Y, asked, machine, progress, return_held_out, chosen)
     if isinstance(executor.parts, WorkFolder):
         executor.parts.open(describe_plan(rows, Y, asked, return_held_out))
-    settings = split_to_fit(settings, rows, executor)
+    parts = executor.parts
+    is_begun = parts.is_whole(RUN)  # elsewhere perhaps, where there was more memory, or less: what it says holds
+    settings = read_chosen(parts, RUN) if is_begun else split_to_fit(settings, rows, executor)
     held_out = hold_out(rows.shape[0], settings, return_held_out)
-    put_data(executor.parts, rows, Y, held_out)
-    if not executor.parts.is_whole(RUN):
-        executor.parts.put(RUN, run_part(settings, learner_seeds(settings)))
+    put_data(parts, rows, Y, held_out)
+    if not is_begun:
+        parts.put(RUN, run_part(settings, learner_seeds(settings)))
     plan = make_plan(rows, Y, settings, len(held_out), return_held_out, may_do_without=facts.dense)
     training = _Training(plan, executor, machine)
     training.run(progress)
     if training.is_for_votes_alone:
-        alone = replace(executor, parts=executor.parts.inside(VOTES_ALONE))  # type: ignore[type-var]
+        alone = replace(executor, parts=parts.inside(VOTES_ALONE))  # type: ignore[type-var]
         return fit_model(rows, Y, _votes_alone(asked), machine, progress, return_held_out, alone)
     return training.model(rows, Y)
 
