@@ -13,14 +13,13 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, TypeVar
 
 Block = TypeVar("Block", bound=tuple[Any, ...])
 Result = TypeVar("Result")
 
-# Blocks of a file, of some megabytes each, that are worked on here before helpers start: they take a second to start.
-N_BLOCKS_HERE = 6
+# Seconds of work, by a guess, that are done here before helpers start: to start them takes about as long.
+SECONDS_HERE = 1.0
 
 
 @dataclass(frozen=True)
@@ -50,18 +49,27 @@ def offered_processes() -> Helpers | None:
 
 
 def map_in_order(
-    function: Callable[..., Result], blocks: Iterable[Block], n_here: int = N_BLOCKS_HERE
+    function: Callable[..., Result], blocks: Iterable[Block], seconds_of: Callable[[Block], float]
 ) -> Iterator[tuple[Block, Result]]:
-    """Yield each block with `function(*block)`, in their order; the first `n_here` blocks are worked on here.
+    """Yield each block with `function(*block)`, in their order; the first ones are worked on here.
 
-    The function, the blocks and its results go from one process to another, so they must be picklable. An error of
-    `blocks` comes after the results of those before it, as if one block was taken after the other.
+    The function, the blocks and its results go from one process to another, so they must be picklable. `seconds_of`
+    guesses how long the function takes. An error of `blocks` comes after the results of those before it, as if one
+    block was taken after the other.
     """
     helpers, source = offered_processes(), iter(blocks)
-    for block in source if helpers is None else islice(source, n_here):
+    for block in source if helpers is None else take_first(source, seconds_of):
         yield block, function(*block)
     if helpers is not None:
         yield from _map_by_helpers(function, source, helpers)
+
+
+def take_first(source: Iterator[Block], seconds_of: Callable[[Block], float]) -> Iterator[Block]:
+    """Yield the first blocks, which are to be worked on here; the others stay in the source."""
+    seconds = 0.0
+    while seconds < SECONDS_HERE and (block := next(source, None)) is not None:
+        seconds += seconds_of(block)
+        yield block
 
 
 def _map_by_helpers(

@@ -16,12 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neartag.core.processes import N_BLOCKS_HERE, Helpers, offered_processes, submit
+from neartag.core.processes import Helpers, offered_processes, submit, take_first
 from neartag.encoders.term_counts import TermCounts
 from neartag.encoders.term_reader import TermReader
 from neartag.encoders.terms import GrowingVocabulary, HashedColumns, Text
 
 BLOCK_CHARACTERS = 2**21  # of texts that a helper gets at a time
+_WORD_CHARACTERS = 8  # about so many, in a text that is a list of words
+_WORDS_IN_A_SECOND, _MANY_IN_A_SECOND = 2**24, 2**22  # characters, of which words or also other terms are counted
 MAX_HELPER_TERMS = 2**20  # in a helper's vocabulary, which then begins anew: about 150 MB
 
 TextBlock = tuple[int, list[Text]]  # the number of the first text, and the texts
@@ -47,23 +49,30 @@ def count_blocks(
         yield from reader.count_blocks(texts, columns, block_terms)
         return
     source = _text_blocks(texts)
-    first = chain.from_iterable(some for _, some in islice(source, N_BLOCKS_HERE))
+    many = reader.word_pairs or reader.char_ngrams is not None
+    seconds = BLOCK_CHARACTERS / (_MANY_IN_A_SECOND if many else _WORDS_IN_A_SECOND)
+    first = chain.from_iterable(some for _, some in take_first(source, lambda _: seconds))
     yield from reader.count_blocks(first, columns, block_terms)
     yield from _Joiner(reader, columns, block_terms, helpers).count(source)
 
 
 def _text_blocks(texts: Iterable[Text]) -> Iterator[TextBlock]:
-    """Yield texts in blocks; a text that is a list of words, or no text at all, counts as long as its length."""
+    """Yield texts in blocks; what is no string is taken to be a list of words."""
     block: list[Text] = []
     first, characters = 0, 0
     for text in texts:
         block.append(text)
-        characters += len(text) if isinstance(text, str) else 8 * len(text) if isinstance(text, (list, tuple)) else 1
+        characters += len(text) if isinstance(text, str) else _WORD_CHARACTERS * len(_as_list(text))
         if characters >= BLOCK_CHARACTERS:
             yield first, block
             first, block, characters = first + len(block), [], 0
     if block:
         yield first, block
+
+
+def _as_list(text: object) -> list[str] | tuple[str, ...]:
+    """Return a text that is a list of words; whatever cannot be a text, and is refused later, as an empty one."""
+    return text if isinstance(text, (list, tuple)) else []
 
 
 class _Joiner:

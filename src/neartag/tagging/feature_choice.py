@@ -86,7 +86,7 @@ def fit_corpus(
     """
     limit = None if max_memory is None else parse_bytes(max_memory)
     with memory_limit(limit), offer_helpers(n_jobs, limit):
-        return _fit_corpus(documents, encoder, keep_texts, n_jobs, limit, progress, encode_minutes)
+        return _fit_corpus(documents, encoder, keep_texts, n_jobs, max_memory, progress, encode_minutes)
 
 
 def _fit_corpus(
@@ -94,7 +94,7 @@ def _fit_corpus(
     encoder: Any,
     keep_texts: bool,
     n_jobs: int | None,
-    max_memory: int | None,
+    max_memory: int | str | None,
     progress: Progress | bool,
     encode_minutes: float | None,
 ) -> tuple[Corpus, Any]:

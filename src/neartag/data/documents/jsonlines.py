@@ -20,7 +20,7 @@ from neartag.data.documents.cells import join_texts, name_of, parse_labels
 from neartag.data.documents.document import Document
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_cells, settle_unlabelled
-from neartag.data.documents.packed import PackedDocuments, pack, unpack
+from neartag.data.documents.packed import IN_A_SECOND, PackedDocuments, pack, unpack
 from neartag.data.documents.parse import (
     DocumentError,
     DocumentsOrErrors,
@@ -60,7 +60,8 @@ def read_json_lines(path: Path, fields: Fields, labelled: bool) -> DocumentsOrEr
         for _, document in _parse_lines(path, fields, labelled, read_lines(path)):
             yield document
         return
-    for _, packed in map_in_order(partial(parse_block, path, fields, labelled), read_line_blocks(path)):
+    parse = partial(parse_block, path, fields, labelled)
+    for _, packed in map_in_order(parse, read_line_blocks(path), lambda block: block[1].count(b"\n") / IN_A_SECOND):
         yield from unpack(path, packed)
 
 

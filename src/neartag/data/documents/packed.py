@@ -11,6 +11,8 @@ import numpy as np
 from neartag.core.errors import DataError
 from neartag.data.documents.document import Document
 
+IN_A_SECOND = 2**16  # documents that one process reads: how long their texts are matters little
+
 
 class PackedDocuments(NamedTuple):
     """Documents, and errors of lines that are none, each with the number of its line."""

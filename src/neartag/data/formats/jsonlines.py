@@ -27,6 +27,7 @@ from neartag.data.json_objects import read_objects
 from neartag.data.line_blocks import read_line_blocks
 
 _BLOCK_POINTS = 4096  # whose values are shortened at a time
+_IN_A_SECOND = 2**23  # bytes of lines that one process reads
 _POINT_REMEDY = 'a point is written as {"features": {"id or name": value}, "labels": [ids or names]}'
 
 
@@ -73,7 +74,7 @@ def _collect_blocks(rows: RowCollector, path: Path | str) -> int:
     """Do the same block by block, which other processes parse; what they cannot settle is parsed here again."""
     last_line = 1
     parse = partial(parse_points, path, rows.labelled)
-    for block, parsed in map_in_order(parse, read_line_blocks(path)):
+    for block, parsed in map_in_order(parse, read_line_blocks(path), lambda block: len(block[1]) / _IN_A_SECOND):
         if parsed is not None and rows.add_block(parsed):
             last_line = parsed.last_line or last_line
         else:
