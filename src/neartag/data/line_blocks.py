@@ -12,16 +12,18 @@ from neartag.data.read_limits import LINE, limit, too_large
 BLOCK_BYTES = 2**21  # of text: what is made of it takes some times as much, in every process
 
 
-def read_line_blocks(path: Path | str, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+def read_line_blocks(path: Path | str, block_bytes: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file, in blocks: the number of the first one, from 1, and the bytes of all of them.
 
-    What is wrong with the file is an error after the lines before it, as in `read_lines`.
+    A block has so many bytes (None: BLOCK_BYTES), and what its last line has more. What is wrong with the file is an
+    error after the lines before it, as in `read_lines`.
     """
     longest = limit(LINE)
+    size = min(block_bytes or BLOCK_BYTES, longest)  # so that only a block's last line can be too long
     number = 1
     with open_to_read(path) as stream:
         while True:
-            content, error = _read_some(stream, min(block_bytes, longest))
+            content, error = _read_some(stream, size)
             end = content.rfind(b"\n") + 1
             if error is None and end < len(content):
                 begun = len(content) - end
@@ -54,9 +56,9 @@ def _read_some(stream: Any, size: int) -> tuple[bytes, Exception | None]:
     """Return so many bytes, fewer at the end of the file or before an error; and the error."""
     pieces: list[bytes] = []
     try:
-        while size > 0 and (piece := stream.read1(size)):  # what was read before an error is not lost
-            pieces.append(piece)
-            size -= len(piece)
+        while size > 0 and (there := len(stream.peek())):  # a longer read would lose what stands before an error
+            pieces.append(stream.read(min(there, size)))
+            size -= len(pieces[-1])
     except Exception as error:
         return b"".join(pieces), error
     return b"".join(pieces), None
