@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 Block = TypeVar("Block", bound=tuple[Any, ...])
 Result = TypeVar("Result")
 
-# Seconds of work, by a guess, that are done here before helpers start: to start them takes about as long.
-SECONDS_HERE = 1.0
+# Seconds of work, by a guess, that are done here before helpers start: to start two of them takes one or two.
+SECONDS_HERE = 2.0
 
 
 @dataclass(frozen=True)
