@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from neartag.core import processes
 from neartag.core.processes import map_in_order
 from process_helpers import inline_helpers
 
@@ -54,3 +57,11 @@ def test_an_error_of_the_function_is_raised():
         assert next(found) == ((1, "a"), (1, 1))
         with pytest.raises(TypeError):
             next(found)
+
+
+def test_helpers_that_are_there_already_do_all():
+    with inline_helpers(2, here=100) as executor:
+        offered = processes.offered_processes()
+        with processes.offer_processes(replace(offered, has_started=lambda: True)):
+            assert [result for _, result in all_of(BLOCKS)] == [measure(*block) for block in BLOCKS]
+        assert executor.calls == len(BLOCKS)

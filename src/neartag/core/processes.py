@@ -28,6 +28,7 @@ class Helpers:
 
     count: int
     start: Callable[[], Executor]  # returns the same ones when it is called again
+    has_started: Callable[[], bool] = lambda: False
 
 
 _offered: ContextVar[Helpers | None] = ContextVar("offered_processes", default=None)
@@ -58,16 +59,16 @@ def map_in_order(
     block was taken after the other.
     """
     helpers, source = offered_processes(), iter(blocks)
-    for block in source if helpers is None else take_first(source, seconds_of):
+    for block in source if helpers is None else take_first(source, seconds_of, helpers):
         yield block, function(*block)
     if helpers is not None:
         yield from _map_by_helpers(function, source, helpers)
 
 
-def take_first(source: Iterator[Block], seconds_of: Callable[[Block], float]) -> Iterator[Block]:
-    """Yield the first blocks, which are to be worked on here; the others stay in the source."""
+def take_first(source: Iterator[Block], seconds_of: Callable[[Block], float], helpers: Helpers) -> Iterator[Block]:
+    """Yield the first blocks, which are to be worked on here unless helpers are there; others stay in the source."""
     seconds = 0.0
-    while seconds < SECONDS_HERE and (block := next(source, None)) is not None:
+    while seconds < SECONDS_HERE and not helpers.has_started() and (block := next(source, None)) is not None:
         seconds += seconds_of(block)
         yield block
 

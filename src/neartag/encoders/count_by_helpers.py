@@ -51,7 +51,7 @@ def count_blocks(
     source = _text_blocks(texts)
     many = reader.word_pairs or reader.char_ngrams is not None
     seconds = BLOCK_CHARACTERS / (_MANY_IN_A_SECOND if many else _WORDS_IN_A_SECOND)
-    first = chain.from_iterable(some for _, some in take_first(source, lambda _: seconds))
+    first = chain.from_iterable(some for _, some in take_first(source, lambda _: seconds, helpers))
     yield from reader.count_blocks(first, columns, block_terms)
     yield from _Joiner(reader, columns, block_terms, helpers).count(source)
 

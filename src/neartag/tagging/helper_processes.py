@@ -41,7 +41,7 @@ def offer_helpers(n_jobs: int | None, max_memory: int | None = None) -> Iterator
         return started[0]
 
     try:
-        with offer_processes(Helpers(count, start)):
+        with offer_processes(Helpers(count, start, lambda: bool(started))):
             yield
     finally:
         for executor in started:
