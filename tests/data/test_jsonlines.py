@@ -16,6 +16,7 @@ from data_helpers import assert_same, datasets, rows, toy
 from neartag.core.errors import DataError
 from neartag.data import line_blocks, registry, synthetic
 from neartag.data.documents import Fields, documents
+from neartag.data.formats import jsonlines_rows
 from neartag.data.formats.jsonlines import read_jsonl, write_jsonl
 from neartag.data.json_objects import _refuse_repeats
 from neartag.data.mapped import mapped_bytes
@@ -205,8 +206,9 @@ def test_rows_in_files_are_the_same(tmp_path_factory, data):
     assert mapped_bytes(*large) == sum(array.nbytes for array in large)
 
 
-def test_rows_take_little_more_than_their_entries(tmp_path):
-    wide = synthetic.make(4000, 3000, 50, 100, 2)
+def test_rows_take_little_more_than_their_entries(tmp_path, monkeypatch):
+    monkeypatch.setattr(jsonlines_rows, "_MAX_WAITING", 2**10)
+    wide = synthetic.make(1500, 500, 50, 100, 2)
     write_jsonl(wide, tmp_path / "data.jsonl")
     entries = 8 * (wide.X.nnz + wide.Y.nnz)
     for map_from, most in ((None, 1.7), (1000, 0.6)):

@@ -86,11 +86,13 @@ def test_real_processes_name_the_line_that_is_wrong(path, tiny):
 @pytest.mark.parametrize("encoder", [TfidfFeatures, AutoFeatures])
 def test_a_corpus_in_files_is_the_same(path, encoder):
     wanted = fit_corpus(documents(path), encoder(), n_jobs=1)
-    with memory_limit(None):
-        found = fit_corpus(documents(path), encoder(), n_jobs=1, max_memory=4000)
-    assert state_of(*found) == state_of(*wanted)
-    X, Y = found[0].X, found[0].Y
-    arrays = X.data, X.indices, Y.data, Y.indices, found[0].texts.to_arrays()[0]
-    assert mapped_bytes(*arrays) == sum(array.nbytes for array in arrays)
+    within = fit_corpus(documents(path), encoder(), n_jobs=1, max_memory=4000)
+    with memory_limit(4000):
+        inside = fit_corpus(documents(path), encoder(), n_jobs=1)
+    for found in (within, inside):
+        assert state_of(*found) == state_of(*wanted)
+        X, Y = found[0].X, found[0].Y
+        arrays = X.data, X.indices, Y.data, Y.indices, found[0].texts.to_arrays()[0]
+        assert mapped_bytes(*arrays) == sum(array.nbytes for array in arrays)
     usual = wanted[0].X
     assert mapped_bytes(usual.data, usual.indices) == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ def fit_corpus(
     sentence encoder may take: where it would take longer, words are used alone, with a warning.
     """
     limit = None if max_memory is None else parse_bytes(max_memory)
-    with memory_limit(limit), offer_helpers(n_jobs, limit):
+    with nullcontext() if limit is None else memory_limit(limit), offer_helpers(n_jobs, limit):
         return _fit_corpus(documents, encoder, keep_texts, n_jobs, max_memory, progress, encode_minutes)
 
 
