@@ -8,8 +8,8 @@
 A made-up file is read as `neartag train` reads it, up to the rows that training begins with, and the rows are compared
 byte by byte. Words are counted, or words, their pairs and runs of characters ("all"). What is counted as memory is
 that of `out_of_core.py`: anonymous resident memory, without pages of mapped files, here less what Python with its
-libraries takes. Helper processes are not in it. Processor seconds are those of the process that trains, and of its
-helpers.
+libraries takes. Helper processes are not in it. Processor seconds are those of the process that trains, with its start,
+and of its helpers.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--source", type=Path, help="where another version's source is")
-    parser.add_argument("--only", default="", help="only runs whose names have this in them")
+    parser.add_argument(
+        "--only", default="", help="only runs whose names have this in them; with --write, other figures stay"
+    )
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     if given.source is not None:
@@ -122,8 +124,11 @@ def main() -> None:
         digests = {each["digest"] for name, each in found.items() if name.startswith(title + ", in ")}
         if len(digests) > 1:
             raise SystemExit(f"{title}: the rows differ")
-    if given.write and given.source is None and len(found) == len(RUNS):
-        result = {"documents": given.documents, "limit": LIMIT, "runs": found}
+    if given.write and given.source is None:
+        before = pages.kept(NAME)
+        kept = before["runs"] if before.get("documents") == given.documents else {}
+        runs = {name: {**kept, **found}[name] for name, *_ in RUNS if name in {**kept, **found}}
+        result = {"documents": given.documents, "limit": LIMIT, "runs": runs}
         pages.keep(NAME, result)
         pages.insert("scaling reading", make_table(result), PAGE)
 
