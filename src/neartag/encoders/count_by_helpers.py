@@ -24,7 +24,7 @@ from neartag.encoders.terms import GrowingVocabulary, HashedColumns, Text
 BLOCK_CHARACTERS = 2**21  # of texts that a helper gets at a time
 _WORD_CHARACTERS = 8  # about so many, in a text that is a list of words
 _WORDS_IN_A_SECOND, _MANY_IN_A_SECOND = 2**24, 2**22  # characters, of which words or also other terms are counted
-MAX_HELPER_TERMS = 2**20  # in a helper's vocabulary, which then begins anew: about 150 MB
+MAX_HELPER_TERMS = 2**19  # in a helper's vocabulary, which then begins anew: about 75 MB
 
 TextBlock = tuple[int, list[Text]]  # the number of the first text, and the texts
 

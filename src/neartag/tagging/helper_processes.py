@@ -11,7 +11,7 @@ from neartag.core import memory
 from neartag.core.processes import Helpers, offer_processes, offered_processes
 from neartag.core.threads import resolve_jobs
 
-HELPER_BYTES = 150 * 2**20  # of one process: Python, numpy and scipy, and a block of texts; its words come on top
+HELPER_BYTES = 400 * 2**20  # of one process at most: 55 MB with words alone, most with pairs and runs of characters
 HELPERS_SHARE = 0.5  # of the memory that is left within a limit: the rest is for what is made of the texts
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # they compute nothing: BLAS needs no buffers
 
