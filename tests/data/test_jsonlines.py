@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from contextlib import suppress
 
 import numpy as np
@@ -13,10 +14,13 @@ from hypothesis import strategies as st
 
 from data_helpers import assert_same, datasets, rows, toy
 from neartag.core.errors import DataError
-from neartag.data import registry
+from neartag.data import line_blocks, registry, synthetic
 from neartag.data.documents import Fields, documents
+from neartag.data.formats import jsonlines_rows
 from neartag.data.formats.jsonlines import read_jsonl, write_jsonl
 from neartag.data.json_objects import _refuse_repeats
+from neartag.data.mapped import mapped_bytes
+from process_helpers import inline_helpers
 
 HEADER = '{"format": "neartag-sparse", "points": 1, "features": 4, "labels": 3, "features_by": "id"}\n'
 NAMED = HEADER.replace("}", ', "label_names": ["a", "b", "b"]}')
@@ -135,6 +139,86 @@ def test_says_what_is_wrong_and_where(file, content, line, said):
     with pytest.raises(DataError, match=rf"data\.jsonl:{line}: .*{said}") as raised:
         read_jsonl(file(content))
     assert "; " in str(raised.value) or line == 1
+
+
+def read_or_error(path, **options):
+    """Return the data set, or the text of the error."""
+    try:
+        return read_jsonl(path, **options)
+    except DataError as error:
+        return str(error)
+
+
+def assert_read_alike(path, **options):
+    """Hold what helper processes read, in blocks of any size, equal to what is read line by line."""
+    wanted = read_or_error(path, **options)
+    for size in (1, 40, 10**6):
+        with pytest.MonkeyPatch.context() as patch, inline_helpers(3, here=size % 2):
+            patch.setattr(line_blocks, "BLOCK_BYTES", size)
+            found = read_or_error(path, **options)
+        if isinstance(wanted, str):
+            assert found == wanted
+        else:
+            assert_same(found, wanted)
+    return wanted
+
+
+@given(datasets(), st.booleans())
+def test_helpers_read_the_same_rows(tmp_path_factory, data, has_header):
+    path = tmp_path_factory.getbasetemp() / "helped.jsonl"
+    write_jsonl(data, path)
+    if not has_header:
+        path.write_bytes(path.read_bytes().partition(b"\n")[2] + b"\n\n")
+    assert_read_alike(path)
+
+
+@pytest.mark.parametrize("before", ["", '{"features": {"1": 1}, "labels": []}\n\n', HEADER, NAMED])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        '{"labels": []}',
+        '{"features": {"1": 1}, "labels": [true]}',
+        '{"features": {"1": 1e39}, "labels": []}',
+        '{"features": {"4": 1}, "labels": []}',
+        '{"features": {"b": 1}, "labels": []}',
+        '{"features": {}, "labels": [3]}',
+        '{"features": {}, "labels": ["b"]}',
+        '{"features": {}, "labels": [], "name": "x"}',
+        '{"features": {}}',
+        HEADER,
+    ],
+)
+def test_helpers_say_the_same_of_what_is_wrong(file, before, line):
+    point = '{"features": {"2": 1, "0": 3}, "labels": [1, 1, 0]}\n'
+    path = file(before + point + line + "\n" + point)
+    assert_read_alike(path)
+    assert_read_alike(path, labelled=False)
+
+
+@given(datasets())
+def test_rows_in_files_are_the_same(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "large.jsonl"
+    write_jsonl(data, path)
+    found = read_jsonl(path, map_from=0)
+    assert_same(found, data)
+    large = [array for array in (found.X.data, found.X.indices, found.Y.data, found.Y.indices) if array.size]
+    assert mapped_bytes(*large) == sum(array.nbytes for array in large)
+
+
+def test_rows_take_little_more_than_their_entries(tmp_path, monkeypatch):
+    monkeypatch.setattr(jsonlines_rows, "_MAX_WAITING", 2**10)
+    wide = synthetic.make(1500, 500, 50, 100, 2)
+    write_jsonl(wide, tmp_path / "data.jsonl")
+    entries = 8 * (wide.X.nnz + wide.Y.nnz)
+    for map_from, most in ((None, 1.7), (1000, 0.6)):
+        tracemalloc.start()
+        try:
+            read_jsonl(tmp_path / "data.jsonl", map_from=map_from)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < most * entries
 
 
 def test_a_repeated_key_is_found_in_a_long_line(file):

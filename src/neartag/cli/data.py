@@ -59,8 +59,9 @@ def load_training(
     """
     from neartag.data import mapped
     from neartag.data.dataset import Dataset
+    from neartag.tagging.helper_processes import offer_helpers
 
-    with mapped.memory_limit(memory):
+    with mapped.memory_limit(memory), offer_helpers(n_jobs, memory):
         points = read_data(data, "train", reading)
         if isinstance(points, Dataset):
             if vocabulary is not None:

@@ -39,14 +39,6 @@ def renumber_columns(block: TermCounts, new_column: np.ndarray) -> TermCounts:
     return TermCounts(matrix.indices, matrix.data, matrix.indptr)
 
 
-def document_frequency(blocks: list[TermCounts], n_columns: int) -> np.ndarray:
-    """Return how many texts have each column (n_columns,)."""
-    frequency = np.zeros(n_columns, dtype=np.int64)
-    for block in blocks:
-        frequency += np.bincount(block.columns, minlength=n_columns)
-    return frequency
-
-
 def _keep_known(columns: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return the columns that are not UNKNOWN, the rows' starts among them, and a mask of these (None: all)."""
     known = columns != UNKNOWN

@@ -53,12 +53,17 @@ class TermReader:
         if self.char_ngrams is not None:
             occurrences.frombytes(columns.of_ngrams(words))
 
-    def count_blocks(self, texts: Iterable[Text], columns: TermColumns, block_terms: int) -> Iterator[TermCounts]:
-        """Yield the counts of one block of texts at a time, which has so many occurrences of terms or a few more."""
+    def count_blocks(
+        self, texts: Iterable[Text], columns: TermColumns, block_terms: int, first: int = 0
+    ) -> Iterator[TermCounts]:
+        """Yield the counts of one block of texts at a time, which has so many occurrences of terms or a few more.
+
+        `first` is the number of the first text, for errors.
+        """
         if isinstance(texts, str):
             raise DataError("texts is a single string: give a list of texts")
         occurrences, starts = array("i"), array("q", [0])
-        for number, text in enumerate(texts):
+        for number, text in enumerate(texts, start=first):
             self.add_occurrences(text, number, columns, occurrences)
             starts.append(len(occurrences))
             if len(occurrences) >= block_terms:

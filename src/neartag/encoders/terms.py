@@ -180,6 +180,16 @@ class HashedColumns(TermColumns):
         self._used = used
         self._words = BoundedCache(self._column, limits)
 
+    @classmethod
+    def all(cls, n_columns: int, char_ngrams: Sequence[int] | None) -> HashedColumns:
+        """Return so many columns, all of which are used."""
+        return cls(b"\1" * n_columns, char_ngrams)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self._used)
+
     def of_terms(self, terms: Iterable[str]) -> Iterable[int]:
         """Return the column of each term, UNKNOWN if it is not used."""
         return map(self._column, terms)

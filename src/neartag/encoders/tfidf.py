@@ -1,7 +1,8 @@
 """Texts to tf-idf rows, without scikit-learn: a saved model tags texts without importing it.
 
 The weights are those of scikit-learn's TfidfVectorizer with smooth idf and L2-normalised rows. Texts are read once and
-counted in blocks. Beyond the rows, memory holds the counts: 8 bytes for each different term of a text.
+counted in blocks. The rows take the place of the counts: 8 bytes for each different term of a text, which are in files
+where they would take too much memory.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import DataError, ModelError, NeartagError
+from neartag.encoders.counted_texts import CountedTexts
 from neartag.encoders.feature_kinds import FeatureChoice
 from neartag.encoders.languages import Stemmer, language_code
-from neartag.encoders.term_counts import TermCounts
 from neartag.encoders.term_reader import TermReader
 from neartag.encoders.terms import CHARACTER_MARK, UNKNOWN, HashedColumns, TermColumns, Text, Vocabulary, spans_of
-from neartag.encoders.tfidf_learning import find_stop_words, learn_hashed, learn_vocabulary
+from neartag.encoders.tfidf_learning import Learned, find_stop_words, learn_hashed, learn_vocabulary
 from neartag.encoders.tfidf_parameters import all_words, check_parameters
-from neartag.encoders.tfidf_rows import empty_row, make_row, make_rows
+from neartag.encoders.tfidf_rows import empty_row, make_row
 from neartag.encoders.tfidf_state import check_learned, read_choice, read_parameters, to_settings
 from neartag.encoders.word_parts import WordPart, word_parts
 
@@ -130,7 +131,8 @@ class TfidfFeatures:
 
     def fit_transform(self, texts: Iterable[Text]) -> csr_matrix:
         """Return the same rows as `fit(texts).transform(texts)`, reading the texts once."""
-        return make_rows(self._learn(texts), self.idf_, self.sublinear)
+        learned = self._learn(texts)
+        return learned.counts.to_rows(self.idf_, self.sublinear, learned.new_column)
 
     def transform(self, texts: Iterable[Text]) -> csr_matrix:
         """Return the rows of texts.
@@ -149,8 +151,8 @@ class TfidfFeatures:
             occurrences = array("i")
             self._reader.add_occurrences(texts[0], 0, self._columns, occurrences)
             return make_row(occurrences, self.idf_, self.sublinear, self._empty_row)
-        blocks = list(self._reader.count_blocks(texts, self._columns, self.block_terms))
-        return make_rows(blocks, self.idf_, self.sublinear)
+        counts = CountedTexts(self._reader.count_blocks(texts, self._columns, self.block_terms))
+        return counts.to_rows(self.idf_, self.sublinear)
 
     def terms_of(self, text: Text) -> list[tuple[str, int]]:
         """Return the different terms of a text without stop words, each with its column, −1 where it has none.
@@ -209,8 +211,8 @@ class TfidfFeatures:
         features._set_learned(names, np.asarray(idf, dtype=np.float64))
         return features
 
-    def _learn(self, texts: Iterable[Text]) -> list[TermCounts]:
-        """Set the learned state; return the counts of the kept features."""
+    def _learn(self, texts: Iterable[Text]) -> Learned:
+        """Set the learned state; return it with the counts."""
         check_parameters(self)  # the constructor only stored them
         self.choice_: FeatureChoice | None = None
         words, texts = find_stop_words(texts, self.language)
@@ -221,7 +223,7 @@ class TfidfFeatures:
         else:
             learned = learn_hashed(texts, self._reader, int(self.hashing), *limits)
         self._set_learned(learned.names, learned.idf)
-        return learned.blocks
+        return learned
 
     def _set_reader(self, language_stop_words: list[str]) -> None:
         """Set what reads texts; it leaves out the stop words given, and these of the language."""

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from neartag.core.errors import DataError
+from neartag.encoders.count_by_helpers import count_blocks
+from neartag.encoders.counted_texts import CountedTexts
 from neartag.encoders.languages import frequent_stop_words, language_code
-from neartag.encoders.term_counts import TermCounts, document_frequency, renumber_columns
 from neartag.encoders.term_reader import TermReader
 from neartag.encoders.terms import UNKNOWN, GrowingVocabulary, HashedColumns, Text
 from neartag.encoders.tfidf_parameters import as_count
@@ -23,7 +24,8 @@ class Learned(NamedTuple):
 
     names: list[str] | None  # the terms, sorted; None with hashing
     idf: np.ndarray  # (n_features,); 0 for a column of hashing that is not used
-    blocks: list[TermCounts]
+    counts: CountedTexts  # by terms in the order of their first appearance, or by hashed columns
+    new_column: np.ndarray  # of each of these columns; UNKNOWN where it is no feature
 
 
 def learn_vocabulary(
@@ -31,14 +33,13 @@ def learn_vocabulary(
 ) -> Learned:
     """Return the features where each term that enough texts have is one; the texts are read once."""
     vocabulary = GrowingVocabulary(reader.char_ngrams)
-    blocks = list(reader.count_blocks(texts, vocabulary, block_terms))
+    counts = CountedTexts(count_blocks(texts, reader, vocabulary, block_terms))
     seen = list(vocabulary.ids)  # in the order of their numbers
-    keep, idf = _select(blocks, len(seen), min_df, max_df)
+    keep, idf = _select(counts, len(seen), min_df, max_df)
     order = sorted(np.flatnonzero(keep).tolist(), key=seen.__getitem__)
     new_column = np.full(len(seen), UNKNOWN, dtype=np.int32)
     new_column[order] = np.arange(len(order))
-    renumbered = [renumber_columns(block, new_column) for block in blocks]
-    return Learned([seen[number] for number in order], idf[order], renumbered)
+    return Learned([seen[number] for number in order], idf[order], counts, new_column)
 
 
 def learn_hashed(
@@ -50,10 +51,11 @@ def learn_hashed(
     block_terms: int,
 ) -> Learned:
     """Return the features where each term has one of so many columns by its hash; the texts are read once."""
-    blocks = list(reader.count_blocks(texts, HashedColumns(b"\1" * n_columns, reader.char_ngrams), block_terms))
-    keep, idf = _select(blocks, n_columns, min_df, max_df)
+    columns = HashedColumns.all(n_columns, reader.char_ngrams)
+    counts = CountedTexts(count_blocks(texts, reader, columns, block_terms))
+    keep, idf = _select(counts, n_columns, min_df, max_df)
     new_column = np.where(keep, np.arange(n_columns, dtype=np.int32), np.int32(UNKNOWN))
-    return Learned(None, np.where(keep, idf, 0), [renumber_columns(block, new_column) for block in blocks])
+    return Learned(None, np.where(keep, idf, 0), counts, new_column)
 
 
 def find_stop_words(texts: Iterable[Text], language: str | None) -> tuple[list[str], Iterable[Text]]:
@@ -66,11 +68,10 @@ def find_stop_words(texts: Iterable[Text], language: str | None) -> tuple[list[s
 
 
 def _select(
-    blocks: list[TermCounts], width: int, min_df: int | float, max_df: int | float
+    counts: CountedTexts, width: int, min_df: int | float, max_df: int | float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which columns are features, and the idf of each column, (width,) both; DataError where none is left."""
-    n_texts = sum(len(block.starts) - 1 for block in blocks)
-    frequency = document_frequency(blocks, width)
+    n_texts, frequency = counts.n_texts, counts.frequency(width)
     least, most = as_count(min_df, n_texts), as_count(max_df, n_texts)
     keep = (frequency >= max(least, 1)) & (frequency <= most)  # a hashed column may have no text at all
     if not keep.any():

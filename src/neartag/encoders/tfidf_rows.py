@@ -13,19 +13,10 @@ from scipy.sparse import csr_matrix
 
 from neartag.encoders.term_counts import TermCounts
 from neartag.encoders.terms import UNKNOWN
-from neartag.linalg import csr
-
-
-def make_rows(blocks: list[TermCounts], idf: np.ndarray, sublinear: bool) -> csr_matrix:
-    """Return the rows of all texts (n_texts, n_features); idf is (n_features,)."""
-    data = np.concatenate([_weigh_block(block, idf, sublinear) for block in blocks])
-    columns = np.concatenate([block.columns for block in blocks])
-    lengths = [np.diff(block.starts) for block in blocks]
-    return _sorted_rows(data, columns, csr.pointer(np.concatenate(lengths)), len(idf))
 
 
 def make_row(occurrences: array[int], idf: np.ndarray, sublinear: bool, empty: csr_matrix) -> csr_matrix:
-    """Return the row of one text, the same as `make_rows` returns, without most of its calls.
+    """Return the row of one text, the same as `CountedTexts.to_rows` returns, without most of its calls.
 
     `occurrences` has the column of each occurrence of a term; `empty` is the row that `empty_row` returned.
     """
@@ -43,10 +34,10 @@ def make_row(occurrences: array[int], idf: np.ndarray, sublinear: bool, empty: c
 
 def empty_row(width: int) -> csr_matrix:
     """Return a row of zeros (1, width): it is quicker to copy it than to make a matrix."""
-    return _sorted_rows(np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(2, np.int32), width)
+    return sorted_rows(np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(2, np.int32), width)
 
 
-def _weigh_block(block: TermCounts, idf: np.ndarray, sublinear: bool) -> np.ndarray:
+def weigh_block(block: TermCounts, idf: np.ndarray, sublinear: bool) -> np.ndarray:
     """Return the counts of some texts as normalised tf-idf (nnz,)."""
     data = _weigh(block.counts, block.columns, idf, sublinear)
     n_texts = len(block.starts) - 1
@@ -59,7 +50,8 @@ def _weigh(counts: np.ndarray, columns: np.ndarray, idf: np.ndarray, sublinear: 
     return (1 + np.log(counts) if sublinear else counts) * idf[columns]
 
 
-def _sorted_rows(data: np.ndarray, columns: np.ndarray, starts: np.ndarray, width: int) -> csr_matrix:
+def sorted_rows(data: np.ndarray, columns: np.ndarray, starts: np.ndarray, width: int) -> csr_matrix:
+    """Return the matrix (n_texts, width) of these arrays, of which columns of a row are known to rise."""
     matrix = csr_matrix((data, columns, starts), shape=(len(starts) - 1, width))
     matrix.has_sorted_indices = matrix.has_canonical_format = True  # known, so that scipy does not look
     return matrix

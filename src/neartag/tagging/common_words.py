@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from neartag.linalg.large_csr import column_counts
+
 MIN_TEXTS = 20  # fewer may well have no word in common
 MAX_TEXTS = 20_000  # the first so many are looked at
 MIN_SHARE = 0.5  # of texts without such a word, from which on to warn
@@ -18,7 +20,7 @@ def warn_of_texts_apart(X: Any, encoder: Any) -> None:
     counts_words = hasattr(encoder, "terms_of") and getattr(encoder, "char_ngrams", None) is None
     if not counts_words or not issparse(X) or X.shape[0] < MIN_TEXTS:
         return
-    n_texts = np.bincount(X.indices, minlength=X.shape[1])  # (d,) that have each word
+    n_texts = column_counts(X)  # (d,) that have each word
     first = X[:MAX_TEXTS]
     n_common = np.diff(np.append(0, np.cumsum(n_texts[first.indices] > 1))[first.indptr])  # (m,) words of each
     apart = int(((n_common == 0) & (np.diff(first.indptr) > 0)).sum())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from neartag.core.parameters import parse_bytes
 from neartag.core.progress import Progress
 from neartag.core.threads import resolve_jobs
 from neartag.data.documents import Document
+from neartag.data.mapped import memory_limit
 from neartag.encoders.feature_kinds import (
     ALL,
     CHARACTERS,
@@ -40,6 +42,7 @@ from neartag.evaluation.point_precision import precision_by_point, standard_erro
 from neartag.linalg.coded_rows import CodedRows
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.tagging.corpus import Corpus, build_corpus, collect_texts
+from neartag.tagging.helper_processes import offer_helpers
 
 KS = (1, 3, 5)
 
@@ -78,10 +81,24 @@ def fit_corpus(
     """Return the documents as a corpus, and the encoder that was fitted to them, chosen here if it is AutoFeatures.
 
     Each document is read once. Where features are chosen, or a sentence encoder takes its time, the texts are kept
-    meanwhile: in a file, if they would take too much memory. `n_jobs` and `max_memory` are for the trial.
-    `encode_minutes` is what a sentence encoder may take: where it would take longer, words are used alone, with a
-    warning.
+    meanwhile. Texts, labels and rows that would take too much memory are in files. Where there are many documents,
+    `n_jobs` processes read them and count their words; the result does not depend on it. `encode_minutes` is what a
+    sentence encoder may take: where it would take longer, words are used alone, with a warning.
     """
+    limit = None if max_memory is None else parse_bytes(max_memory)
+    with nullcontext() if limit is None else memory_limit(limit), offer_helpers(n_jobs, limit):
+        return _fit_corpus(documents, encoder, keep_texts, n_jobs, max_memory, progress, encode_minutes)
+
+
+def _fit_corpus(
+    documents: Iterable[Document],
+    encoder: Any,
+    keep_texts: bool,
+    n_jobs: int | None,
+    max_memory: int | str | None,
+    progress: Progress | bool,
+    encode_minutes: float | None,
+) -> tuple[Corpus, Any]:
     if not isinstance(encoder, (AutoFeatures, HybridFeatures, SentenceFeatures)):
         return build_corpus(documents, encoder, keep_texts=keep_texts), encoder
     collector, texts = collect_texts(documents)

@@ -5,7 +5,9 @@ Labels may also be one name, or numbers, which become names; a name may hold sev
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from neartag.core.errors import DataError
+from neartag.core.processes import map_in_order, offered_processes
 from neartag.data.documents.cells import join_texts, name_of, parse_labels
 from neartag.data.documents.document import Document
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_cells, settle_unlabelled
+from neartag.data.documents.packed import IN_A_SECOND, PackedDocuments, pack, unpack
 from neartag.data.documents.parse import (
     DocumentError,
     DocumentsOrErrors,
@@ -26,6 +30,7 @@ from neartag.data.documents.parse import (
 )
 from neartag.data.files import read_lines
 from neartag.data.json_objects import describe_field, json_type, parse_object
+from neartag.data.line_blocks import read_line_blocks, split_lines
 
 _SAMPLE_BYTES = 2**19
 
@@ -51,9 +56,26 @@ def settle_json_lines(path: Path, fields: Fields, labelled: bool) -> Fields:
 
 def read_json_lines(path: Path, fields: Fields, labelled: bool) -> DocumentsOrErrors:
     """Yield the documents of a file with one JSON object per line; empty lines are skipped."""
-    for number, line in read_lines(path):
+    if offered_processes() is None or not path.is_file():  # a pipe may bring one line after the other
+        for _, document in _parse_lines(path, fields, labelled, read_lines(path)):
+            yield document
+        return
+    parse = partial(parse_block, path, fields, labelled)
+    for _, packed in map_in_order(parse, read_line_blocks(path), lambda block: block[1].count(b"\n") / IN_A_SECOND):
+        yield from unpack(path, packed)
+
+
+def parse_block(path: Path, fields: Fields, labelled: bool, first: int, content: bytes) -> PackedDocuments:
+    """Return the documents in a block of lines, the first of which has this number."""
+    return pack(_parse_lines(path, fields, labelled, split_lines(first, content)))
+
+
+def _parse_lines(
+    path: Path, fields: Fields, labelled: bool, lines: Iterable[tuple[int, bytes]]
+) -> Iterator[tuple[int, Document | DataError]]:
+    for number, line in lines:
         if line.strip():
-            yield parse_document(path, number, _parse_line, path, number, line, fields, labelled)
+            yield number, parse_document(path, number, _parse_line, path, number, line, fields, labelled)
 
 
 def parse_line(path: Path, number: int, line: bytes, fields: Fields) -> tuple[dict[str, Any], Document | DataError]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from neartag.core.errors import DataError
 from neartag.core.extras import install_hint
+from neartag.core.processes import map_in_order, offered_processes
 from neartag.data.documents.cells import join_texts, parse_labels
 from neartag.data.documents.columns import Columns, find_columns
 from neartag.data.documents.document import Document
 from neartag.data.documents.fields import Fields
 from neartag.data.documents.layout import settle_layout, settle_unlabelled
+from neartag.data.documents.packed import IN_A_SECOND, PackedDocuments, pack, unpack
 from neartag.data.documents.parse import (
     DocumentError,
     DocumentsOrErrors,
@@ -25,12 +28,14 @@ from neartag.data.documents.parse import (
     parse_vector,
 )
 from neartag.data.files import line_error, open_to_read
+from neartag.data.line_blocks import BLOCK_BYTES
 from neartag.data.read_limits import Unpacking
 
 _BATCH_ROWS = 256  # decoded at a time: few, because texts may be long
 _WHOLE_BATCH_ROWS = 2048  # of all columns: enough that answering them at once is worth while
 _BUFFER_BYTES = 2**20  # read at a time from each column, however large the file's row groups are
 _UNBUFFERED_BYTES = 16 * 2**20  # of a whole file
+_BLOCK_ROWS = 4096  # that another process parses at a time
 _SAMPLE_ROWS = 1024
 _TEXT_TYPES = ("string", "large_string", "string_view")
 _NULL_TYPE = "null"  # of a column without any value
@@ -51,11 +56,42 @@ def read_parquet(path: Path, fields: Fields, labelled: bool) -> DocumentsOrError
     with _open_table(path) as table:
         columns = find_columns(path, table.schema_arrow.names, fields, labelled)
         _check_types(path, table.schema_arrow, fields, labelled)
-        number = 0
-        for batch, rows in _read_batches(table, columns):
-            for row in range(rows):
-                number += 1
-                yield parse_document(path, number, _parse_row, row, batch, fields, labelled)
+        header = table.schema_arrow.names
+        if offered_processes() is None:
+            batches = _read_batches(table, columns)
+            for _, document in _parse_batches(path, batches, 0, header, columns, fields, labelled):
+                yield document
+            return
+        parse = partial(parse_block, path, header, columns, fields, labelled)
+        for _, packed in map_in_order(parse, _read_blocks(table, columns), lambda block: block[1] / IN_A_SECOND):
+            yield from unpack(path, packed)
+
+
+def parse_block(
+    path: Path, header: list[str], columns: Columns, fields: Fields, labelled: bool, before: int, _: int, content: bytes
+) -> PackedDocuments:
+    """Return the documents in a block of rows, before which so many others stand; the rows as Arrow writes them."""
+    from pyarrow import ipc
+
+    return pack(_parse_batches(path, ipc.open_stream(content), before, header, columns, fields, labelled))
+
+
+def _parse_batches(
+    path: Path,
+    batches: Iterable[Any],
+    before: int,
+    header: list[str],
+    columns: Columns,
+    fields: Fields,
+    labelled: bool,
+) -> Iterator[tuple[int, Document | DataError]]:
+    """Yield the number of each row, where so many others stand before the first one, and its document."""
+    number = before
+    for batch in batches:
+        part = _select(batch, columns, header)
+        for row in range(batch.num_rows):
+            number += 1
+            yield number, parse_document(path, number, _parse_row, row, part, fields, labelled)
 
 
 @contextmanager
@@ -160,12 +196,34 @@ def _check_unpacked(path: Path, metadata: Any) -> None:
         unpacked.count(metadata.row_group(group).total_byte_size, member=False)
 
 
-def _read_batches(table: Any, columns: Columns) -> Iterator[tuple[_Batch, int]]:
-    """Yield the columns that are used of a few rows at a time, and the number of these rows."""
+def _read_batches(table: Any, columns: Columns) -> Iterator[Any]:
+    """Yield a few rows at a time, of the columns that are used."""
     header = table.schema_arrow.names
     used = [*columns.text, *columns.labels, *(column for column in (columns.id, columns.vector) if column is not None)]
-    for batch in table.iter_batches(_BATCH_ROWS, columns=[header[column] for column in used], use_threads=False):
-        yield _select(batch, columns, header), batch.num_rows
+    yield from table.iter_batches(_BATCH_ROWS, columns=[header[column] for column in used], use_threads=False)
+
+
+def _read_blocks(table: Any, columns: Columns) -> Iterator[tuple[int, int, bytes]]:
+    """Yield some thousand rows at a time: how many stand before them, how many they are, and they as Arrow has them."""
+    number, batches = 0, []
+    for batch in _read_batches(table, columns):
+        batches.append(batch)
+        if len(batches) * _BATCH_ROWS >= _BLOCK_ROWS or sum(each.nbytes for each in batches) > BLOCK_BYTES:
+            yield number, *_to_bytes(batches)
+            number, batches = number + sum(each.num_rows for each in batches), []
+    if batches:
+        yield number, *_to_bytes(batches)
+
+
+def _to_bytes(batches: list[Any]) -> tuple[int, bytes]:
+    """Return how many rows these are, and their bytes: of the rows alone, not of the whole arrays that hold them."""
+    from pyarrow import ipc
+
+    stream = io.BytesIO()
+    with ipc.new_stream(stream, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return sum(batch.num_rows for batch in batches), stream.getvalue()
 
 
 def _select(batch: Any, columns: Columns, header: list[str]) -> _Batch:

@@ -10,26 +10,30 @@ written in digits; names get their ids in sorted order.
 from __future__ import annotations
 
 import json
-from array import array
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from neartag.core.errors import DataError
-from neartag.data.dataset import MAX_ID, Dataset, feature_rows, label_rows, make_rows
+from neartag.core.processes import map_in_order, offered_processes
+from neartag.data.dataset import Dataset, feature_rows, label_rows
 from neartag.data.files import line_error, open_to_replace, split_ending
-from neartag.data.formats.keys import Keys, parse_id
+from neartag.data.formats.jsonlines_rows import FORMAT, RowCollector, parse_lines, parse_points
 from neartag.data.formats.names import encode_text
-from neartag.data.json_objects import describe_field, json_type, read_objects
+from neartag.data.json_objects import read_objects
+from neartag.data.line_blocks import read_line_blocks
 
-_FORMAT = "neartag-sparse"
-_FIRST_INFINITE = 2**128 - 2**103  # numbers from here on round to infinity in float32
 _BLOCK_POINTS = 4096  # whose values are shortened at a time
+_IN_A_SECOND = 2**23  # bytes of lines that one process reads
 _POINT_REMEDY = 'a point is written as {"features": {"id or name": value}, "labels": [ids or names]}'
 
 
-def read_jsonl(path: Path | str, *, name: str | None = None, labelled: bool = True) -> Dataset:
+def read_jsonl(
+    path: Path | str, *, name: str | None = None, labelled: bool = True, map_from: int | None = None
+) -> Dataset:
     """Return the rows in a file of JSON lines, with or without the header that `write_jsonl` writes.
 
     Parameters
@@ -39,6 +43,9 @@ def read_jsonl(path: Path | str, *, name: str | None = None, labelled: bool = Tr
         Name of the data set; by default the file's name without endings.
     labelled : bool, default True
         Whether each point must have `"labels"`, if only an empty list. Otherwise a point without has no labels.
+    map_from : int, optional
+        Rows that take more bytes than this are kept in unnamed temporary files, which are mapped, instead of in
+        memory. By default a quarter of the memory.
 
     Returns
     -------
@@ -49,16 +56,41 @@ def read_jsonl(path: Path | str, *, name: str | None = None, labelled: bool = Tr
     DataError
         If the file is missing or wrong; the message says in which line.
     """
-    rows, number = _RowCollector(labelled), 1
-    for number, point in read_objects(path):
+    rows = RowCollector(path, labelled, map_from)
+    read = _collect_lines if offered_processes() is None or not Path(path).is_file() else _collect_blocks
+    last_line = read(rows, path)
+    try:
+        return rows.make_dataset(name or split_ending(path)[0])
+    except DataError as error:
+        raise DataError(f"{path}:{last_line}: {error}") from error
+
+
+def _collect_lines(rows: RowCollector, path: Path | str) -> int:
+    """Collect the points of a file line by line, and return the number of the last line that has one."""
+    return _collect_points(rows, path, read_objects(path)) or 1
+
+
+def _collect_blocks(rows: RowCollector, path: Path | str) -> int:
+    """Do the same block by block, which other processes parse; what they cannot settle is parsed here again."""
+    last_line = 1
+    parse = partial(parse_points, path, rows.labelled)
+    for block, parsed in map_in_order(parse, read_line_blocks(path), lambda block: len(block[1]) / _IN_A_SECOND):
+        if parsed is not None and rows.add_block(parsed):
+            last_line = parsed.last_line or last_line
+        else:
+            last_line = _collect_points(rows, path, parse_lines(path, *block)) or last_line
+    return last_line
+
+
+def _collect_points(rows: RowCollector, path: Path | str, points: Iterable[tuple[int, dict[str, Any]]]) -> int:
+    """Add points, and return the number of the last one's line, 0 where there is none."""
+    number = 0
+    for number, point in points:
         try:
             rows.add(point)
         except DataError as error:
             raise line_error(path, number, str(error), _POINT_REMEDY) from error
-    try:
-        return rows.make_dataset(name or split_ending(path)[0])
-    except DataError as error:
-        raise DataError(f"{path}:{number}: {error}") from error
+    return number
 
 
 def write_jsonl(dataset: Dataset, path: Path | str) -> None:
@@ -67,7 +99,7 @@ def write_jsonl(dataset: Dataset, path: Path | str) -> None:
     features = _if_unique(dataset.feature_names) or range(dataset.n_features)
     labels = _if_unique(dataset.label_names) or range(dataset.n_labels)
     header: dict[str, Any] = {
-        "format": _FORMAT,
+        "format": FORMAT,
         "points": dataset.n_points,
         "features": dataset.n_features,
         "labels": dataset.n_labels,
@@ -92,95 +124,6 @@ def write_jsonl(dataset: Dataset, path: Path | str) -> None:
                 if dataset.point_names is not None:
                     point["name"] = dataset.point_names[row]
                 stream.write(_encode_line(point, path))
-
-
-class _RowCollector:
-    """The points read so far, in arrays that grow."""
-
-    def __init__(self, labelled: bool) -> None:
-        self.labelled = labelled
-        self.header_points: int | None = None  # None: there is no header
-        self.features, self.labels = Keys("feature"), Keys("label")
-        self.features_by_id = False
-        self.feature_ids, self.label_ids, self.values = array("i"), array("i"), array("d")
-        self.feature_pointers, self.label_pointers = array("q", [0]), array("q", [0])
-        self.names: list[str] = []
-
-    def add(self, point: dict[str, Any]) -> None:
-        """Add a point, or take the header."""
-        if point.get("format") == _FORMAT:
-            self._add_header(point)
-            return
-        keys: list[Any] = list(_get(point, "features", dict))
-        if self.features_by_id:
-            keys = [parse_id(key) if parse_id(key) is not None else key for key in keys]
-        self.feature_ids.extend([self.features.number(key) for key in keys])
-        self.values.extend([_parse_value(value) for value in point["features"].values()])
-        if self.labelled or "labels" in point:
-            self.label_ids.extend([self.labels.number(key) for key in _get(point, "labels", list)])
-        if "name" in point:
-            self.names.append(_get(point, "name", str))
-        self.feature_pointers.append(len(self.feature_ids))
-        self.label_pointers.append(len(self.label_ids))
-
-    def _add_header(self, header: dict[str, Any]) -> None:
-        if self.header_points is not None or len(self.feature_pointers) > 1:
-            raise DataError("the header stands after the first line")
-        self.header_points = _get(header, "points", int)
-        self.features, self.labels = _header_keys(header, "feature"), _header_keys(header, "label")
-        self.features_by_id = _get(header, "features_by", str) == "id"
-
-    def make_dataset(self, name: str) -> Dataset:
-        """Return the points as a data set."""
-        points = len(self.feature_pointers) - 1
-        if self.header_points is None and points == 0:
-            raise DataError("the file is empty; give it one JSON object per point")
-        if self.header_points not in (None, points):
-            raise DataError(
-                f"the header says {self.header_points} points, but {points} follow; the file may be cut short"
-            )
-        if self.names and len(self.names) < points:
-            raise DataError(f"only {len(self.names)} of {points} points have a name; name all of them or none")
-        numbers = np.array(self.feature_ids, dtype=np.int32), np.array(self.label_ids, dtype=np.int32)
-        feature_ids, n_features, feature_names = self.features.final_ids(numbers[0], digits_are_ids=True)
-        label_ids, n_labels, label_names = self.labels.final_ids(numbers[1], digits_are_ids=False)
-        values = np.array(self.values, dtype=np.float64).astype(np.float32)
-        X = make_rows(np.array(self.feature_pointers, dtype=np.int64), feature_ids, values, n_features)
-        Y = make_rows(np.array(self.label_pointers, dtype=np.int64), label_ids, None, n_labels)
-        return Dataset(
-            X=feature_rows(X, name),
-            Y=label_rows(Y),
-            label_names=label_names,
-            feature_names=feature_names,
-            point_names=self.names or None,
-            name=name,
-        )
-
-
-def _header_keys(header: dict[str, Any], what: str) -> Keys:
-    """Return the ids of the features or labels that a header declares."""
-    count, key = _get(header, f"{what}s", int), f"{what}_names"
-    names: list[str] | None = _get(header, key, list) if key in header else None
-    if not 0 <= count <= MAX_ID + 1:
-        raise DataError(f"the header says {count} {what}s")
-    if names is not None and not all(isinstance(name, str) for name in names):
-        raise DataError(f"the header's {key!r} must be strings")
-    if names is not None and len(names) != count:
-        raise DataError(f"the header has {len(names)} {key} for {count} {what}s")
-    return Keys(what, count=count, names=names)
-
-
-def _get(point: dict[str, Any], field: str, wanted: type) -> Any:
-    if type(point.get(field)) is not wanted:
-        raise DataError(f"{describe_field(point, field)}, wanted a JSON {json_type(wanted())}")
-    return point[field]
-
-
-def _parse_value(value: object) -> float:
-    """Return a value that float32 can hold."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _FIRST_INFINITE:
-        return float(value)
-    raise DataError(f"the value {str(value)[:40]} is not a finite float32 number")
 
 
 def _if_unique(names: list[str] | None) -> list[str] | None:

@@ -39,23 +39,31 @@ class Keys:
             raise DataError(f"the header has no {self.what} {key[:40]!r}, or has it twice")
         return self._numbers[key]
 
-    def final_ids(self, numbers: np.ndarray, *, digits_are_ids: bool) -> tuple[np.ndarray, int, list[str] | None]:
-        """Return the ids of the numbers that `number` gave out, how many ids there are, and their names."""
+    @property
+    def seen(self) -> list[str | int]:
+        """The ids and names that came, without a header, in the order of their numbers."""
+        return list(self._numbers)
+
+    def final_ids(self, *, digits_are_ids: bool) -> tuple[np.ndarray | None, int, list[str] | None]:
+        """Return the id of each number that `number` gave out, how many ids there are, and their names.
+
+        None instead of the ids: the numbers are the ids.
+        """
         if self.count is not None:
-            return numbers, self.count, self.names
-        keys = list(self._numbers)
+            return None, self.count, self.names
+        keys = self.seen
         parsed = [key if isinstance(key, int) else parse_id(key) if digits_are_ids else None for key in keys]
         ids = [number for number in parsed if number is not None]
         if len(ids) == len(keys):
             if ids and not 0 <= min(ids) <= max(ids) <= MAX_ID:
                 raise DataError(f"{self.what} ids run from {min(ids)} to {max(ids)}, not within 0 to {MAX_ID}")
-            return np.array(ids, dtype=np.int32)[numbers], max(ids, default=-1) + 1, None
+            return np.array(ids, dtype=np.int32), max(ids, default=-1) + 1, None
         texts = [key for key in keys if isinstance(key, str)]
         if len(texts) < len(keys):
             raise DataError(f"some {self.what}s are numbers and some are strings; write all as ids or all as names")
         names = sorted(texts)
         id_of = {name: number for number, name in enumerate(names)}
-        return np.array([id_of[name] for name in texts], dtype=np.int32)[numbers], len(names), names
+        return np.array([id_of[name] for name in texts], dtype=np.int32), len(names), names
 
 
 def parse_id(text: str) -> int | None:
