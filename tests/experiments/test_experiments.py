@@ -344,6 +344,9 @@ def test_data_sets_are_chosen_among_those_that_are_there(tmp_path, monkeypatch):
     assert datasets.choose_small(datasets.available()) == ["bibtex", "eurlex4k-partial"]
     assert datasets.choose_large(datasets.available()) == ["wiki10"]
     assert datasets.choose_small(("debian", "wiki10")) == ["debian"]
+    assert datasets.choose_all(("debian", "wiki10")) == ["wiki10"]
+    assert datasets.choose_all(("debian",)) == ["debian"]
+    assert datasets.choose_all(datasets.available()) == ["bibtex", "eurlex4k-partial", "wiki10"]
     assert "synthetic-wiki10" not in datasets.choose()
     assert datasets.choose(["Wiki10-31K"]) == ("wiki10",)
     (tmp_path / "mine").mkdir()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -310,6 +313,28 @@ def test_figure_2_on_toy_data(toy_data):
         assert found["bytes"] == sorted(set(found["bytes"]))
         assert found["P@1"][0] > 0
     assert {found["n_clusters"] for found in results.values()} == {learners.MIN_CLUSTERS, None}
+
+
+@dataclass
+class FakeModel:
+    learners: list
+
+
+def test_of_ensembles_those_stay_that_were_used_last(parts, monkeypatch):
+    trained = []
+
+    def train(method, settings, parts, seed, work):
+        trained.append(seed)
+        return SimpleNamespace(model_=FakeModel([0, 1])), {"train_seconds": 1.0}
+
+    monkeypatch.setattr(methods, "train", train)
+    kept, settings = (
+        learners.Ensembles(2),
+        {**methods.paper_settings("debian", large=True, quick=True), "n_learners": 2},
+    )
+    for seed in (0, 1, 0, 2, 0):
+        kept.train(Cell("table1", "debian", "x1", seed), settings, parts, Work(1))
+    assert trained == [0, 1, 2]
 
 
 def test_an_ensemble_that_is_kept_gives_the_learners_of_a_smaller_one(parts, monkeypatch):

@@ -91,6 +91,12 @@ def choose_small(wanted: Sequence[str]) -> list[str]:
     return _one_per_title(SMALL_SETS, wanted) or [EMBEDDED]
 
 
+def choose_all(wanted: Sequence[str]) -> list[str]:
+    """Return the small sets among those wanted, then the large ones; without any, the embedded corpus."""
+    large = choose_large(wanted)
+    return [*_one_per_title(SMALL_SETS, wanted), *large] if large else choose_small(wanted)
+
+
 def choose_large(wanted: Sequence[str]) -> list[str]:
     """Return the large sets among those wanted, the paper's first."""
     return [*_one_per_title(LARGE_SETS, wanted), *(name for name in OTHER_LARGE_SETS if name in wanted)]

@@ -51,7 +51,7 @@ class Approximation(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell for each data set and kind of approximation."""
-        sets = [*datasets.choose_small(plan.data), *datasets.choose_large(plan.data)][: 1 if plan.quick else None]
+        sets = datasets.choose_all(plan.data)[: 1 if plan.quick else None]
         wanted = METHODS if plan.wants("x1") else ("svd",)
         return [plan.cell(self.name, data, method) for data in sets for method in wanted]
 

@@ -25,10 +25,7 @@ class Frequencies(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per data set."""
-        return [
-            plan.cell(self.name, data)
-            for data in [*datasets.choose_small(plan.data), *datasets.choose_large(plan.data)]
-        ]
+        return [plan.cell(self.name, data) for data in datasets.choose_all(plan.data)]
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return the curve of the training documents, and how many labels are rare."""

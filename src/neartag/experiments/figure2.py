@@ -40,7 +40,7 @@ class Ensembles(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per data set, method and run."""
-        sets = [*datasets.choose_small(plan.data), *datasets.choose_large(plan.data)][: 1 if plan.quick else None]
+        sets = datasets.choose_all(plan.data)[: 1 if plan.quick else None]
         return [
             plan.cell(self.name, data, method, seed)
             for data in sets

@@ -34,7 +34,7 @@ def load_parts(cell: Cell) -> Parts:
 
 
 class Ensembles:
-    """The last ensembles that were trained: tables and figures of a large set take their learners from the same ones.
+    """The ensembles that were used last: tables and figures of a large set take their learners from the same ones.
 
     The first learners of an ensemble are those that a smaller one would have had, so what a cell measures does not
     depend on which cell trained them.
@@ -60,6 +60,7 @@ class Ensembles:
             self._kept[key] = model, learners, cost
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
         return first_learners(model, wanted), {**cost, "trained_learners": learners}
 
 

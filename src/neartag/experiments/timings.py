@@ -46,7 +46,7 @@ class Timings(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per method and run, and one per number of clusters."""
-        sets = [*datasets.choose_small(plan.data), *datasets.choose_large(plan.data)]
+        sets = datasets.choose_all(plan.data)
         cells = [
             plan.cell(self.name, data, method, seed)
             for data in sets
