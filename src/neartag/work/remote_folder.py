@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from neartag.core.errors import NeartagError, WorkError
+from neartag.core.one_at_a_time import one_at_a_time
 from neartag.core.remote import RemoteFiles, is_full, is_url, make_room
 from neartag.core.replace_file import replace_file
 from neartag.work.folder import ENDING, PARTS, PLAN, WorkFolder, ends_with_digest
@@ -114,15 +115,20 @@ class RemoteFolder(WorkFolder):
 
     def get(self, name: str) -> Arrays:
         """Return a part, mapped; it is copied first, unless somebody on this computer has done so."""
-        if not self.path(name).exists():
-            self._fetch(name)
+        path = self.path(name)
+        if not path.exists():
+            self._make_place(path.parent)
+            try:
+                with one_at_a_time(path.with_name(f".{path.name}.lock")):
+                    if not path.exists():
+                        self._fetch(name, path)
+            except OSError as error:
+                raise self._disk_error(error) from error
         return super().get(name)
 
-    def _fetch(self, name: str) -> None:
-        path = self.path(name)
+    def _fetch(self, name: str, path: Path) -> None:
         beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
-            self._make_place(path.parent)
             self._files.fetch(_file(name), beside)
             with open(beside, "rb") as file:
                 if not ends_with_digest(file, os.fstat(file.fileno()).st_size):
@@ -131,8 +137,6 @@ class RemoteFolder(WorkFolder):
                         "same data, options and work folder, and it is computed anew"
                     )
             replace_file(beside, path)
-        except OSError as error:
-            raise self._disk_error(error) from error
         finally:
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
