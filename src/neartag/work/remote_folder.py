@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from neartag.core.errors import NeartagError, WorkError
+from neartag.core.mapped_files import ALLOW_MORE, is_about_open_files
 from neartag.core.one_at_a_time import one_at_a_time
 from neartag.core.remote import RemoteFiles, is_full, is_url, make_room
 from neartag.core.replace_file import replace_file
@@ -179,7 +180,7 @@ class RemoteFolder(WorkFolder):
                 own.parent.mkdir(exist_ok=True)
                 self._files.fetch(name, own)
             append_time(self.place, took)
-            self._files.upload(own, name)
+            self._files.upload_in_place(own, name)
 
     def forget_copies(self) -> None:
         """Remove all copies that this computer has of the folder's parts."""
@@ -211,7 +212,8 @@ class RemoteFolder(WorkFolder):
                 f"no room is left on this computer for copies of parts of {self}: {make_room()}. What was done so far "
                 "is kept in the storage: start again with the same data, options and work folder to go on"
             )
-        return WorkError(f"{self._copies}, for copies of parts of {self}, cannot be written: {error.strerror or error}")
+        what = ALLOW_MORE if is_about_open_files(error) else "can you write there?"
+        return WorkError(f"copies of parts of {self} cannot be kept in {self._copies} ({error.strerror}): {what}")
 
 
 def _file(name: str) -> str:
