@@ -391,11 +391,18 @@ def same_files(one, other):
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
-@pytest.mark.parametrize("engine", [["--engine", "dask", "--workers", "2"], []], ids=["dask", "threads"])
-def test_a_client_that_is_killed_at_any_moment_goes_on(engine, whole, tmp_path):
+@pytest.mark.parametrize(
+    ("engine", "is_remote"),
+    [(["--engine", "dask", "--workers", "2"], False), ([], False), ([], True)],
+    ids=["dask", "threads", "elsewhere"],
+)
+def test_a_client_that_is_killed_at_any_moment_goes_on(engine, is_remote, whole, tmp_path):
     """One training is killed and resumed until it was killed often enough; should it end before, another begins."""
     work = tmp_path / "work"
-    training = [*whole.command, str(tmp_path / "model"), *options_of(REFINED), *engine, "--work-dir", str(work)]
+    if is_remote:
+        pytest.importorskip("fsspec")
+    given = work.as_uri() if is_remote else str(work)
+    training = [*whole.command, str(tmp_path / "model"), *options_of(REFINED), *engine, "--work-dir", given]
     draw, killed, together = random.Random(0), 0, 0
     most = max(1, 2 * whole.parts // KILLS)
     while killed < KILLS:
@@ -413,6 +420,9 @@ def test_a_client_that_is_killed_at_any_moment_goes_on(engine, whole, tmp_path):
     assert start(*training).wait() == 0
     assert same_files(tmp_path / "model", whole.folder)
     assert not work.exists()
+    if is_remote:
+        (prefix, _, _) = open_folder(given).place.name.rpartition("-")
+        assert not list(Path(tempfile.gettempdir()).glob(f"{prefix}-*")), "nor copies of those that were killed"
     print(f"killed {killed} times, of these {together} times after it had gone on")
 
 
