@@ -210,6 +210,27 @@ def test_a_removed_folder_leaves_nothing(storage, move):
     assert not list(Path(tempfile.gettempdir()).glob("neartag-work-*"))
 
 
+def test_a_bucket_is_not_removed_with_the_work_in_it(move, monkeypatch):
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    folder, removed, remove = opened("memory://bucket"), [], type(memory).rm
+    folder.put("a", part())
+
+    def watch(self, path, **options):
+        removed.append(path)
+        remove(self, path, **options)
+
+    monkeypatch.setattr(type(memory), "rm", watch)
+    folder.remove()
+    assert not memory.find("/bucket")
+    assert removed == [["/bucket/parts/a.part"]]
+
+
+def test_names_that_stand_for_others_are_refused():
+    with pytest.raises(ParameterError, match=r"memory://bucket/run\*: choose a work folder without"):
+        open_folder("memory://bucket/run*")
+
+
 def test_a_removal_that_was_killed_left_what_tells_of_it(storage, move, monkeypatch):
     """The notes, of which the plan goes last."""
     folder, gone = opened(storage.url), []

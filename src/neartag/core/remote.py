@@ -193,7 +193,8 @@ class RemoteFiles:
                 storage.rm(inner)  # at once: storages of objects remove many by one request
         self.remove(*sorted((name for name in names if "/" not in name), key=lambda name: name == last))
         with self._storage() as (storage, path):
-            if storage.isdir(path):  # of a storage that has folders
+            # Of a storage that has folders, the empty ones; but never a whole bucket, which was there before.
+            if "/" in path.strip("/") and storage.isdir(path):
                 storage.rm(path, recursive=True)
 
 

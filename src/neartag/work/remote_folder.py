@@ -22,7 +22,7 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
-from neartag.core.errors import NeartagError, WorkError
+from neartag.core.errors import NeartagError, ParameterError, WorkError
 from neartag.core.mapped_files import ALLOW_MORE, is_about_open_files
 from neartag.core.one_at_a_time import one_at_a_time
 from neartag.core.remote import RemoteFiles, is_full, is_url, make_room
@@ -58,6 +58,8 @@ class RemoteFolder(WorkFolder):
     has_copies = True
 
     def __init__(self, url: str, run: str | None = None, inner: str = "") -> None:
+        if re.search(r"[*?[]", url):
+            raise ParameterError(f"{url}: choose a work folder without *, ? and [, which stand for other names there")
         self._url, self._run, self._inner = re.sub(r"(?<![:/])/+$", "", url), run or uuid.uuid4().hex, inner
         user = os.getuid() if hasattr(os, "getuid") else 0  # who could not remove the copies of another
         self._prefix = f"neartag-work-{hashlib.sha256(f'{user} {self._url}'.encode()).hexdigest()[:16]}-"
