@@ -82,19 +82,6 @@ def test_a_work_folder_elsewhere_needs_no_disk_that_all_see(client, kind, tmp_pa
     assert not any((tmp_path / "bucket").iterdir())
 
 
-def test_a_worker_that_dies_takes_nothing_of_a_work_folder_elsewhere_with_it(client, tmp_path):
-    pytest.importorskip("fsspec")
-    killed = tmp_path / "killed"
-    killed.mkdir()
-    client.register_plugin(KillOnce(killed, ("cluster",)))
-    try:
-        with closing(Dask(client, open_folder((tmp_path / "run").as_uri()))) as cluster:
-            assert fit("plain", cluster) == fit("plain")
-    finally:
-        client.unregister_worker_plugin("kill-once")
-    assert (killed / "cluster").exists(), "it did happen"
-
-
 def test_a_plan_runs_and_goes_on(client, tmp_path):
     folder = WorkFolder(tmp_path / "work")
     folder.open({})
@@ -244,6 +231,19 @@ def test_workers_that_are_killed_in_each_stage_are_replaced(client, tmp_path, mo
         client.unregister_worker_plugin("kill-once")
     assert sorted(path.name for path in killed.iterdir()) == sorted(STAGES)
     assert found == fit("refined")
+
+
+def test_a_worker_that_dies_takes_nothing_of_a_work_folder_elsewhere_with_it(client, tmp_path):
+    pytest.importorskip("fsspec")
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    client.register_plugin(KillOnce(killed, ("cluster",)))
+    try:
+        with closing(Dask(client, open_folder((tmp_path / "run").as_uri()))) as cluster:
+            assert fit("plain", cluster) == fit("plain")
+    finally:
+        client.unregister_worker_plugin("kill-once")
+    assert (killed / "cluster").exists(), "it did happen"
 
 
 class EatOnce(KillOnce):
