@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from neartag.data import synthetic
+from neartag.work.executors.in_process import InProcess
 from neartag.work.graph import Graph
 from neartag.work.task import Task
 from neartag.x1.classifier import X1Classifier
@@ -37,6 +38,25 @@ def fit(kind, executor=None, **options):
     data = small_data()
     model = X1Classifier(**{**KINDS[kind], "n_jobs": 1, **options}).fit(data.X, data.Y, executor=executor).model_
     return state_bytes(model)
+
+
+class StoppedError(Exception):
+    pass
+
+
+class StopsAfter(InProcess):
+    """Stops after so many tasks, and counts those that it ran."""
+
+    def __init__(self, parts, tasks=10**9):
+        super().__init__(1, None, parts)
+        self.left, self.ran = tasks, []
+
+    def submit(self, task, threads, course):
+        if self.left == 0:
+            raise StoppedError
+        self.left -= 1
+        self.ran.append(task.name)
+        return super().submit(task, threads, course)
 
 
 def add(context, number, log=None, pause=0.0, kill=None):

@@ -11,6 +11,7 @@ import pytest
 from cli_helpers import fail, invoke, succeed
 from neartag import store
 from neartag.core.errors import DataError, ParameterError
+from neartag.core.remote import is_url
 from neartag.data import remote
 
 fsspec = pytest.importorskip("fsspec")
@@ -184,7 +185,7 @@ def test_errors_of_whoever_uses_a_copy_stay_their_own(storage):
     ("name", "wanted"), [("s3://a/b", True), ("file:///a", True), ("a/b", False), ("C:\\a", False)]
 )
 def test_urls_are_told_from_paths(name, wanted):
-    assert remote.is_url(name) is wanted
+    assert is_url(name) is wanted
 
 
 def _files(folder):

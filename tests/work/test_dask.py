@@ -10,8 +10,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from neartag.core.progress import Progress
 from neartag.data import Dataset, formats
 from neartag.work.folder import WorkFolder
 from neartag.work.graph import Graph
+from neartag.work.remote_folder import open_folder
 from neartag.work.task import Task
 from neartag.work.times import read_times
 from neartag.x1.classifier import X1Classifier
@@ -62,6 +64,22 @@ def test_a_cluster_of_three_workers_trains_the_same_model(client, kind, in_block
     if in_blocks:
         divide_in_blocks(monkeypatch)
     assert fit(kind, Dask(client, WorkFolder(tmp_path / "work"))) == fit(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_work_folder_elsewhere_needs_no_disk_that_all_see(client, kind, tmp_path, monkeypatch):
+    """The workers have another temporary folder than this process: that of other computers."""
+    pytest.importorskip("fsspec")
+    theirs = set(client.run(tempfile.gettempdir).values())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = open_folder((tmp_path / "bucket" / "run").as_uri())
+    with closing(Dask(client, folder)) as cluster:
+        assert fit(kind, cluster) == fit(kind)
+        copies = [Path(place) / folder.place.name for place in theirs]
+        assert all((copy / "parts" / "rows.part").exists() for copy in [folder.place, *copies])
+    assert not any(copy.exists() for copy in [folder.place, *copies])
+    folder.remove()
+    assert not any((tmp_path / "bucket").iterdir())
 
 
 def test_a_plan_runs_and_goes_on(client, tmp_path):
@@ -143,14 +161,19 @@ def test_a_task_has_the_threads_of_its_worker(client):
     assert set(client.run(get_num_threads).values()) == {1}
 
 
-def test_models_are_trained_and_asked_by_name(client, tmp_path):
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_models_are_trained_and_asked_by_name(client, is_remote, tmp_path):
+    if is_remote:
+        pytest.importorskip("fsspec")
     data = small_data()
     names = [f"label {number}" for number in range(data.Y.shape[1])]
     points = Dataset(data.X, data.Y, names)
     options = {**REFINED, "n_jobs": 1}
-    stored = public.train(client, points, tmp_path / "model", **options)
-    assert not (tmp_path / "model.work").exists()
-    public.predict(client, tmp_path / "model", points, tmp_path / "answers.jsonl", k=3)
+    elsewhere = (tmp_path / "elsewhere").as_uri() if is_remote else None
+    stored = public.train(client, points, tmp_path / "model", work_dir=elsewhere, **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    public.predict(client, tmp_path / "model", points, tmp_path / "answers.jsonl", k=3, work_dir=elsewhere)
+    assert {path.name for path in tmp_path.iterdir()} == {"model", "answers.jsonl"}
     lines = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
     labels, scores = stored.model.predict_topk(data.X, 3)
     assert [line["labels"] for line in lines] == [[names[label] for label in row] for row in labels]
@@ -208,6 +231,19 @@ def test_workers_that_are_killed_in_each_stage_are_replaced(client, tmp_path, mo
         client.unregister_worker_plugin("kill-once")
     assert sorted(path.name for path in killed.iterdir()) == sorted(STAGES)
     assert found == fit("refined")
+
+
+def test_a_worker_that_dies_takes_nothing_of_a_work_folder_elsewhere_with_it(client, tmp_path):
+    pytest.importorskip("fsspec")
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    client.register_plugin(KillOnce(killed, ("cluster",)))
+    try:
+        with closing(Dask(client, open_folder((tmp_path / "run").as_uri()))) as cluster:
+            assert fit("plain", cluster) == fit("plain")
+    finally:
+        client.unregister_worker_plugin("kill-once")
+    assert (killed / "cluster").exists(), "it did happen"
 
 
 class EatOnce(KillOnce):
@@ -355,11 +391,18 @@ def same_files(one, other):
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
-@pytest.mark.parametrize("engine", [["--engine", "dask", "--workers", "2"], []], ids=["dask", "threads"])
-def test_a_client_that_is_killed_at_any_moment_goes_on(engine, whole, tmp_path):
+@pytest.mark.parametrize(
+    ("engine", "is_remote"),
+    [(["--engine", "dask", "--workers", "2"], False), ([], False), ([], True)],
+    ids=["dask", "threads", "elsewhere"],
+)
+def test_a_client_that_is_killed_at_any_moment_goes_on(engine, is_remote, whole, tmp_path):
     """One training is killed and resumed until it was killed often enough; should it end before, another begins."""
     work = tmp_path / "work"
-    training = [*whole.command, str(tmp_path / "model"), *options_of(REFINED), *engine, "--work-dir", str(work)]
+    if is_remote:
+        pytest.importorskip("fsspec")
+    given = work.as_uri() if is_remote else str(work)
+    training = [*whole.command, str(tmp_path / "model"), *options_of(REFINED), *engine, "--work-dir", given]
     draw, killed, together = random.Random(0), 0, 0
     most = max(1, 2 * whole.parts // KILLS)
     while killed < KILLS:
@@ -377,6 +420,9 @@ def test_a_client_that_is_killed_at_any_moment_goes_on(engine, whole, tmp_path):
     assert start(*training).wait() == 0
     assert same_files(tmp_path / "model", whole.folder)
     assert not work.exists()
+    if is_remote:
+        (prefix, _, _) = open_folder(given).place.name.rpartition("-")
+        assert not list(Path(tempfile.gettempdir()).glob(f"{prefix}-*")), "nor copies of those that were killed"
     print(f"killed {killed} times, of these {together} times after it had gone on")
 
 

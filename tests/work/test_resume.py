@@ -22,26 +22,7 @@ from neartag.x1.schedule import cluster_bytes, row_bytes
 from neartag.x1.settings import X1Settings
 from neartag.x1.training import make_plan
 from refine_helpers import state_bytes
-from work_helpers import KINDS, divide_in_blocks, fit, small_data
-
-
-class StoppedError(Exception):
-    pass
-
-
-class StopsAfter(InProcess):
-    """Stops after so many tasks, and counts those that it ran."""
-
-    def __init__(self, parts, tasks=10**9):
-        super().__init__(1, None, parts)
-        self.left, self.ran = tasks, []
-
-    def submit(self, task, threads, course):
-        if self.left == 0:
-            raise StoppedError
-        self.left -= 1
-        self.ran.append(task.name)
-        return super().submit(task, threads, course)
+from work_helpers import KINDS, StoppedError, StopsAfter, divide_in_blocks, fit, small_data
 
 
 @pytest.fixture(scope="module", params=KINDS)

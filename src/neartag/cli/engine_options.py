@@ -34,9 +34,10 @@ WorkDir = Annotated[
     str | None,
     typer.Option(
         "--work-dir",
-        metavar="FOLDER",
+        metavar="FOLDER|URL",
         help="Keep finished work in this folder, so that the same command runs again where it stopped. All workers "
-        "must see it.  [default: none with threads, otherwise the target's name with .work]",
+        "must see it: a path, or a URL such as s3://bucket/run.  [default: none with threads, otherwise the target's "
+        "name with .work]",
     ),
 ]
 KeepWork = Annotated[bool, typer.Option("--keep-work", help="Keep the work folder in the end.")]

@@ -18,7 +18,7 @@ from neartag.comparators.shared.parameters import MAX_MEMORY
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.method import Method
 from neartag.core.parameters import RANDOM_STATE, Parameter, by_every_name
-from neartag.data.remote import is_url
+from neartag.core.remote import is_url
 from neartag.methods import registry
 from neartag.methods.registry import DEFAULT_METHOD
 from neartag.storage.location import check_model_folder

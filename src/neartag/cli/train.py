@@ -193,7 +193,7 @@ def train(
     check_options(vocabulary, open_vocabulary, label_language)
     if who.has_folder and not chosen.by_tasks:
         raise ParameterError(f"--engine and --work-dir are for X1: {chosen.title} is trained in one go")
-    who.check_folder(model)
+    who.check_folder(name_of(model))
     overwrite = overwrite or who.was_saving(model, find_digest(model))  # an attempt that was killed later on
     check_target(model, overwrite)
 

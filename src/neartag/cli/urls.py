@@ -34,7 +34,8 @@ def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[...,
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            from neartag.data.remote import is_url, local_copy
+            from neartag.core.remote import is_url
+            from neartag.data.remote import local_copy
 
             copies = []
             with ExitStack() as stack:
@@ -78,7 +79,9 @@ def _upload_model(url: str, given: dict[str, Any]) -> Iterator[str]:
     from neartag.storage.location import MANIFEST
 
     if given.get("engine") != "threads" and given.get("work_dir") is None:
-        raise ParameterError(f"{url} cannot hold the work folder, which is mapped: name one by --work-dir")
+        raise ParameterError(
+            f"say where the work folder is to be by --work-dir, as a folder or as a URL; {url} will hold the model only"
+        )
     if given.get("add_learners") is not None:
         raise ParameterError(f"--add-learners needs a model on this computer, not {url}")
     there = _model_files(url)

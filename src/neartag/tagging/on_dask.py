@@ -1,20 +1,22 @@
 """Training and prediction on the workers of a Dask cluster.
 
 You pass a client; nothing is kept behind your back. Data go to the workers through a work folder, which all of them and
-this process must see under the same path: nothing but descriptions of tasks goes through the scheduler. A worker that
-dies is replaced by another, and a call that did not end runs again where it stopped. The model is the same, byte for
-byte, as from one process.
+this process must see under the same path or URL: nothing but descriptions of tasks goes through the scheduler. A worker
+that dies is replaced by another, and a call that did not end runs again where it stopped. The model is the same, byte
+for byte, as from one process.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from neartag.core.estimator import choose_progress
 from neartag.core.progress import Progress
+from neartag.core.remote import is_url
 from neartag.data import documents, registry
 from neartag.data.dataset import Dataset
 from neartag.data.files import open_to_replace
@@ -26,7 +28,7 @@ from neartag.tagging.fitting import fit_bundle, fit_documents
 from neartag.tagging.predicted_parts import rank_by_tasks
 from neartag.work.engines import WORK_ENDING
 from neartag.work.executors.dask import Dask
-from neartag.work.folder import WorkFolder
+from neartag.work.remote_folder import open_folder
 from neartag.x1.classifier import X1Classifier
 
 __all__ = ["predict", "train"]
@@ -61,7 +63,8 @@ def train(
     calibration : "auto", "isotonic", "platt" or None
         How the scores of documents become probabilities.
     work_dir : str or path, optional
-        The work folder, on storage that all workers see. By default the model's name with ".work".
+        The work folder, on storage that all workers see, or a URL that fsspec knows, such as "s3://bucket/run" (extra
+        `fsspec`). By default the model's name with ".work".
     keep_work : bool, default False
         Keep the work folder in the end.
     progress : bool or Progress, default False
@@ -89,17 +92,17 @@ def train(
         neartag.dask.train(client, "documents.csv", "/shared/model", n_learners=5)
     """
     classifier, shown = X1Classifier(**settings), choose_progress(progress)
-    folder = WorkFolder(_work_folder(model, work_dir))
-    executor = Dask(client, folder)
+    folder = open_folder(_work_folder(model, work_dir))
     points = _read(data)
-    if isinstance(points, Dataset):
-        corpus = Corpus(points.X, points.Y, points.label_names, points.point_names, None)
-        stored = fit_bundle(corpus, classifier, progress=shown, executor=executor)
-    else:
-        encoder = make_encoder(features)
-        stored = fit_documents(points, encoder, classifier, calibration=calibration, progress=shown, executor=executor)
-    store.save_bundle(stored, model)
-    del stored, classifier  # which map files of the work folder: Windows would not remove it
+    with closing(Dask(client, folder)) as executor:
+        if isinstance(points, Dataset):
+            corpus = Corpus(points.X, points.Y, points.label_names, points.point_names, None)
+            stored = fit_bundle(corpus, classifier, progress=shown, executor=executor)
+        else:
+            given = points, make_encoder(features), classifier
+            stored = fit_documents(*given, calibration=calibration, progress=shown, executor=executor)
+        store.save_bundle(stored, model)
+        del stored, classifier  # which map files of the work folder: Windows would not remove it
     if not keep_work:
         folder.remove()
     return store.load(model)
@@ -147,7 +150,7 @@ def predict(
         neartag.dask.predict(client, "/shared/model", "new.csv", "/shared/answers.jsonl", k=3)
     """
     stored, place = store.load(model), os.path.abspath(model)
-    folder = WorkFolder(_work_folder(output, work_dir))
+    folder = open_folder(_work_folder(output, work_dir))
     points = _read(input, labelled=False)
     if isinstance(points, Dataset):
         rows = points.X
@@ -156,8 +159,8 @@ def predict(
     else:
         rows = encode_corpus(points, stored.features).X
     most, names = min(k, stored.model.n_labels), stored.label_names
-    executor, shown = Dask(client, folder), choose_progress(progress)
-    with open_to_replace(os.fspath(output)) as stream:
+    shown = choose_progress(progress)
+    with open_to_replace(os.fspath(output)) as stream, closing(Dask(client, folder)) as executor:
         for ranked in rank_by_tasks(executor, place, stored, rows, most, shown, fallback=fallback):
             for labels, scores, found in zip(*(each.tolist() for each in ranked[:2]), ranked.found, strict=True):
                 best = [(label, score) for label, score in zip(labels, scores, strict=True) if label >= 0]
@@ -173,7 +176,8 @@ def predict(
 
 
 def _work_folder(target: Place, given: Place | None) -> str:
-    return os.path.abspath(os.fspath(given) if given is not None else os.fspath(target).rstrip("/\\") + WORK_ENDING)
+    name = os.fspath(given) if given is not None else os.fspath(target).rstrip("/\\") + WORK_ENDING
+    return name if is_url(name) else os.path.abspath(name)
 
 
 def _read(data: Any, *, labelled: bool = True) -> Any:

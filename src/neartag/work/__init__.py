@@ -3,8 +3,9 @@
 Training is a list of tasks. A task (`task.py`) is a pure function from parts to one part: it names the parts that it
 reads, and its own name is that of the part it writes. A part is a set of named arrays. Parts are kept in memory, where
 nobody asked for more (`parts.py`), or in a work folder, as memory-mapped files that end with their own digest
-(`folder.py`). Nothing else goes from one task to another, so the code of a task is the same everywhere, and so is what
-it computes: to the last byte, whoever runs it, on however many threads.
+(`folder.py`; in storage elsewhere, with copies that are mapped, `remote_folder.py`). Nothing else goes from one task to
+another, so the code of a task is the same everywhere, and so is what it computes: to the last byte, whoever runs it, on
+however many threads.
 
     plan ──> tasks ──> executor ──> parts ──> model
                        in_process         threads of this process; parts in memory or in a work folder

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neartag.core.errors import ParameterError
@@ -59,43 +58,44 @@ class Engine:
         """Raise ParameterError where the work folder and the target are one, or one is in the other."""
         if not self.has_folder:
             return
-        work, made = Path(self.folder_for(target)).resolve(), Path(target).resolve()
-        if work == made or work in made.parents or made in work.parents:
+        from neartag.core.remote import locate
+
+        work = self.folder_for(target)
+        (kind, folders), (other, made) = locate(work), locate(target)
+        if kind == other and (made[: len(folders)] == folders or folders[: len(made)] == made):
             raise ParameterError(
                 f"the work folder {work} and {target} must not be one inside the other, since the first is removed in "
                 "the end: name another folder by --work-dir"
             )
 
+    def _folder(self, target: str) -> WorkFolder:
+        from neartag.work.remote_folder import open_folder
+
+        return open_folder(self.folder_for(target))
+
     def begin_saving(self, target: str, digest: str) -> None:
         """Note in the work folder, if there is one, which model is about to be saved by this training."""
         if self.has_folder:
-            (Path(self.folder_for(target)) / SAVING).write_text(digest, encoding="utf-8")
+            self._folder(target).write_note(SAVING, digest)
 
     def was_saving(self, target: str, digest: str | None) -> bool:
         """Say whether this work folder's training saved the model of this digest itself, and was killed after that."""
-        note = Path(self.folder_for(target)) / SAVING
-        return self.has_folder and note.is_file() and note.read_text("utf-8") == digest
+        return digest is not None and self.has_folder and self._folder(target).read_note(SAVING) == digest
 
     def find_saved(self, target: str, digest: str | None) -> WorkFolder | None:
         """Return the work folder whose training saved the model of this digest itself, and was killed after that.
 
         That is `was_saving`; or the folder was being removed, and cannot be gone on with any more.
         """
-        if not self.has_folder:
+        if digest is None or not self.has_folder:
             return None
-        from neartag.work.folder import WorkFolder
-
-        folder = WorkFolder(self.folder_for(target))
-        for each in (folder, folder.removed):
-            note = each.place / SAVING
-            if note.is_file() and note.read_text("utf-8") == digest:
-                return folder
-        return None
+        folder = self._folder(target)
+        return folder if digest in (folder.read_note(SAVING), folder.removed.read_note(SAVING)) else None
 
     def finish(self, folder: WorkFolder) -> None:
         """Remove a work folder when all is done, unless it is to be kept."""
         if self.keep:
-            (folder.place / SAVING).unlink(missing_ok=True)
+            folder.remove_note(SAVING)
         else:
             folder.remove()
 
@@ -109,21 +109,17 @@ class Engine:
         if not self.has_folder:
             yield None
             return
-        from neartag.work.folder import WorkFolder
-
-        folder = WorkFolder(self.folder_for(target))
-        with self._executor(folder, jobs, room) as executor:
+        folder = self._folder(target)
+        with self._executor(folder, jobs, room) as executor, closing(executor):
             yield executor
         self.finish(folder)
 
     @contextmanager
-    def _executor(self, folder: object, jobs: int, room: int | None) -> Iterator[Executor]:
+    def _executor(self, folder: WorkFolder, jobs: int, room: int | None) -> Iterator[Executor]:
         from neartag.core.threads import available_cores
         from neartag.work.executors.in_process import InProcess
         from neartag.work.executors.joblib_processes import JoblibProcesses
-        from neartag.work.folder import WorkFolder
 
-        assert isinstance(folder, WorkFolder)
         if self.name == "threads":
             yield InProcess(jobs, room, folder)
         elif self.name == "processes":

@@ -11,7 +11,6 @@ Nothing waits for the disk: where the power fails in the wrong moment a part may
 
 from __future__ import annotations
 
-import errno
 import gc
 import hashlib
 import json
@@ -22,13 +21,15 @@ import uuid
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from neartag.core.errors import ModelError, ParameterError, WorkError
 from neartag.core.mapped_files import ALLOW_MORE, is_about_open_files
+from neartag.core.remote import is_full
 from neartag.core.replace_file import replace_file
 from neartag.linalg import tensors
 from neartag.work.parts import Arrays
+from neartag.work.plan_differences import find_differences
 from neartag.work.times import TaskTime, append_time
 
 PLAN, PARTS, ENDING = "plan.json", "parts", ".part"
@@ -40,8 +41,19 @@ ATTEMPTS, PAUSE = 10, 0.1  # to remove the folder while a file is still mapped; 
 class WorkFolder:
     """Parts in the files of a folder."""
 
+    has_copies = False  # of its parts, on the computers that use them
+
     def __init__(self, place: str | os.PathLike[str]) -> None:
         self.place = Path(place)
+
+    def __str__(self) -> str:
+        """Return the name by which people know the folder."""
+        return str(self.place)
+
+    @property
+    def address(self) -> str:
+        """What tells a worker where the folder is: `open_folder` opens it."""
+        return os.path.abspath(self.place)
 
     @property
     def scratch(self) -> Path:
@@ -53,40 +65,62 @@ class WorkFolder:
 
         Raises ParameterError, which names the difference, where the folder holds the work of another plan.
         """
-        file = self.place / PLAN
-        if file.exists():
-            self._compare(plan)
-            for unfinished in self.place.rglob(".*.part.*"):
-                unfinished.unlink(missing_ok=True)
+        there = self._read_plan()
+        if there is not None:
+            differences = find_differences(there, json.loads(json.dumps(plan)))
+            if differences:
+                raise ParameterError(
+                    f"{self} holds work of another training: {'; '.join(differences)}. Train with the same data and "
+                    "options to go on with it, or choose another work folder, or remove it"
+                )
+            self._remove_unfinished()
             return True
-        if self.place.exists() and any(self.place.iterdir()):
-            raise ParameterError(f"{self.place} holds other things than work: choose another folder")
-        try:
-            (self.place / PARTS).mkdir(parents=True, exist_ok=True)
-            self._write(file, [json.dumps(plan, indent=1, sort_keys=True).encode()])
-        except OSError as error:
-            raise _disk_error(self.place, error) from error
+        if not self._is_empty():
+            raise ParameterError(f"{self} holds other things than work: choose another folder")
+        self.write_note(PLAN, json.dumps(plan, indent=1, sort_keys=True))
         return False
 
-    def _compare(self, plan: dict[str, Any]) -> None:
+    def _read_plan(self) -> dict[str, Any] | None:
         try:
-            there = json.loads((self.place / PLAN).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ModelError(f"{self.place / PLAN} cannot be read ({error}): remove {self.place}") from error
-        wanted = json.loads(json.dumps(plan))
-        differences = _differences(there, wanted)
-        if differences:
-            raise ParameterError(
-                f"{self.place} holds work of another training: {'; '.join(differences)}. "
-                "Train with the same data and options to go on with it, or choose another work folder, or remove it"
-            )
+            text = self.read_note(PLAN)
+            return None if text is None else dict(json.loads(text))
+        except (OSError, ValueError, TypeError) as error:
+            raise ModelError(f"{PLAN} of {self} cannot be read ({error}): remove {self}") from error
 
     def holds(self, plan: dict[str, Any]) -> bool:
         """Say whether the folder was made for this plan."""
         try:
-            return not _differences(json.loads((self.place / PLAN).read_text("utf-8")), json.loads(json.dumps(plan)))
-        except (OSError, ValueError):
+            there = self._read_plan()
+        except ModelError:
             return False
+        return there is not None and not find_differences(there, json.loads(json.dumps(plan)))
+
+    def _is_empty(self) -> bool:
+        return not self.place.exists() or (self.place.is_dir() and not any(self.place.iterdir()))
+
+    def _remove_unfinished(self) -> None:
+        """Remove what was being written when somebody was killed."""
+        for unfinished in self.place.rglob(".*.part.*"):
+            unfinished.unlink(missing_ok=True)
+
+    def write_note(self, name: str, text: str) -> None:
+        """Write a small text under a name: the plan, or which model is being saved."""
+        try:
+            self.place.mkdir(parents=True, exist_ok=True)
+            self._write(self.place / name, [text.encode()])
+        except OSError as error:
+            raise self._disk_error(error) from error
+
+    def read_note(self, name: str) -> str | None:
+        """Return such a text; None where there is none."""
+        try:
+            return (self.place / name).read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def remove_note(self, name: str) -> None:
+        """Remove such a text, if it is there."""
+        (self.place / name).unlink(missing_ok=True)
 
     @property
     def removed(self) -> WorkFolder:
@@ -115,7 +149,7 @@ class WorkFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._write(path, tensors.pack(arrays, name), with_digest=True)
         except OSError as error:
-            raise _disk_error(self.place, error) from error
+            raise self._disk_error(error) from error
 
     def _write(self, path: Path, pieces: Any, *, with_digest: bool = False) -> None:
         beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
@@ -141,12 +175,7 @@ class WorkFolder:
         path = self.path(name)
         try:
             with open(path, "rb") as file:
-                left, digest = os.fstat(file.fileno()).st_size - DIGEST_BYTES, hashlib.sha256()
-                while left > 0:
-                    block = file.read(min(left, READ_BYTES))
-                    digest.update(block)
-                    left -= len(block) or left
-                whole = left == 0 and file.read() == digest.digest()
+                whole = ends_with_digest(file, os.fstat(file.fileno()).st_size)
         except FileNotFoundError:
             return False
         if not whole:
@@ -163,6 +192,9 @@ class WorkFolder:
     def inside(self, name: str) -> WorkFolder:
         """Return a folder in this one for the parts of another plan that belongs to this one's."""
         return WorkFolder(self.place / name)
+
+    def forget_copies(self) -> None:
+        """Do nothing: parts are mapped where they are."""
 
     def remove(self) -> None:
         """Remove the folder with all that is in it: from its name at once, since half a folder is of no use.
@@ -181,6 +213,14 @@ class WorkFolder:
             message = f"{gone} could not be removed, for files in it are still in use: remove it yourself later"
             warnings.warn(message, UserWarning, stacklevel=2)
 
+    def _disk_error(self, error: OSError) -> WorkError:
+        if is_full(error):
+            return WorkError(
+                f"no room is left on the disk of {self}: what was done so far is kept there; make room, and start "
+                "again with the same data, options and work folder to go on"
+            )
+        return WorkError(f"{self} cannot be written: {error.strerror or error}")
+
 
 def _rename(place: Path, name: Path) -> bool:
     """Rename a folder; return whether it could be. On Windows it cannot while a file in it is mapped."""
@@ -194,25 +234,11 @@ def _rename(place: Path, name: Path) -> bool:
     return False
 
 
-def _differences(there: Any, wanted: Any, name: str = "") -> list[str]:
-    """Return in words where two plans differ."""
-    if isinstance(there, dict) and isinstance(wanted, dict):
-        lists = [
-            _differences(there.get(key), wanted.get(key), key) for key in sorted(there.keys() | wanted.keys(), key=str)
-        ]
-        return [difference for each in lists for difference in each]
-    return [] if there == wanted else [f"{name} was {_shorten(there)} there, and is {_shorten(wanted)} now"]
-
-
-def _shorten(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 40 else text[:12] + '…"'
-
-
-def _disk_error(place: Path, error: OSError) -> WorkError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return WorkError(
-            f"no room is left on the disk of {place}: what was done so far is kept there; make room, and start again "
-            "with the same data, options and work folder to go on"
-        )
-    return WorkError(f"{place} cannot be written: {error.strerror or error}")
+def ends_with_digest(file: BinaryIO, nbytes: int) -> bool:
+    """Say whether a file of so many bytes ends with the digest of what is before it."""
+    left, digest = nbytes - DIGEST_BYTES, hashlib.sha256()
+    while left > 0:
+        block = file.read(min(left, READ_BYTES))
+        digest.update(block)
+        left -= len(block) or left
+    return left == 0 and file.read() == digest.digest()

@@ -47,6 +47,9 @@ class Parts(Protocol):
     def record(self, took: TaskTime) -> None:
         """Write down what a task took, if anybody may want to know."""
 
+    def forget_copies(self) -> None:
+        """Remove copies of parts that this computer has only for the time of the work."""
+
     def inside(self, name: str) -> Parts:
         """Return a place for the parts of another plan that belongs to this one."""
 
@@ -77,6 +80,9 @@ class MemoryParts:
 
     def record(self, took: TaskTime) -> None:
         """Forget it."""
+
+    def forget_copies(self) -> None:
+        """Do nothing: there are none."""
 
     def inside(self, name: str) -> MemoryParts:
         """Return a place for the parts of another plan that belongs to this one."""

@@ -30,6 +30,9 @@ class Executor(Protocol):
     def run(self, graph: Graph, progress: Progress, title: str, then: Then = plan_no_more) -> None:
         """Run all tasks of the graph that have no part yet, and those that are added meanwhile."""
 
+    def close(self) -> None:
+        """Remove what was kept on the computers of the workers only for the time of the work."""
+
 
 class Course:
     """A graph on its way: what waits, what is done, and what that means for progress."""

@@ -6,11 +6,10 @@ task of a worker that dies runs again on another. Stages have the names that Das
 
 from __future__ import annotations
 
-import os
 import queue
 import time
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +23,7 @@ from neartag.work.executors.base import Course, Then, plan_no_more
 from neartag.work.folder import WorkFolder
 from neartag.work.graph import Graph
 from neartag.work.parts import run_task
+from neartag.work.remote_folder import open_folder
 from neartag.work.task import Task
 
 # The resource by which workers say how much memory tasks may use, in bytes; and how much of a worker's limit that is
@@ -49,7 +49,7 @@ class Dask:
     client : distributed.Client
         Who is connected to the cluster.
     parts : WorkFolder
-        On storage that this process and every worker see under the same path.
+        On storage that this process and every worker see under the same path, or URL.
     """
 
     client: Any
@@ -134,12 +134,12 @@ class Dask:
                 f"{format_bytes(limit)}: set more clusters (--n-clusters) or a smaller max_cluster_size "
                 "(--max-cluster-size), or start workers with more memory"
             )
-        place = os.path.abspath(self.parts.place)
+        address = self.parts.address
         for task in ready:
             course.begin(task)
             future = self.client.submit(
                 run_on_worker,
-                place,
+                address,
                 task.to_json(),
                 key=(f"{task.stage}-{self._run}", task.name),
                 pure=False,
@@ -157,18 +157,28 @@ class Dask:
         if future.cancelled():
             raise WorkError(
                 "the connection to Dask's scheduler was lost. What was done so far is kept in "
-                f"{self.parts.place}: start the cluster again, and train with the same data, options and work folder"
+                f"{self.parts}: start the cluster again, and train with the same data, options and work folder"
             )
         if isinstance(error, KilledWorker):
             raise _KilledError(task) from error
         if error is not None:
             raise error
 
+    def close(self) -> None:
+        """Remove the copies of parts that are on the computers of the workers, and on this one.
+
+        Whoever cannot be reached keeps them: that is no reason for the work to fail.
+        """
+        if self.parts.has_copies and self.client.status == "running":
+            with suppress(Exception):
+                self.client.run(forget_copies, self.parts.address, on_error="ignore")
+        self.parts.forget_copies()
+
     def _too_much(self, task: Task) -> WorkError:
         needed = f", which needs about {format_bytes(task.memory)} beside the data" if task.memory else ""
         return WorkError(
             f"workers died again and again at {task.name}{needed}: have they too little memory? Start workers with "
-            f"more of it, or set more clusters (--n-clusters). What was done so far is kept in {self.parts.place}"
+            f"more of it, or set more clusters (--n-clusters). What was done so far is kept in {self.parts}"
         )
 
 
@@ -180,18 +190,23 @@ class _KilledError(Exception):
         self.task = task
 
 
-def run_on_worker(place: str, described: dict[str, Any]) -> None:
+def run_on_worker(address: str, described: dict[str, Any]) -> None:
     """Run a task on a worker. Those before it have written their parts."""
     from distributed import get_worker
     from numba import config, set_num_threads
 
-    folder, task = WorkFolder(place), Task.from_json(described)
+    folder, task = open_folder(address), Task.from_json(described)
     if folder.has(task.name):  # else it was done by a worker that died before it could tell
         return
     state = get_worker().state
     threads = max(1, state.nthreads // max(1, len(state.executing)))
     set_num_threads(min(threads, int(vars(config)["NUMBA_NUM_THREADS"])))
     run_task(task, folder, threads)
+
+
+def forget_copies(address: str) -> None:
+    """Remove the copies of parts that are on a worker's computer."""
+    open_folder(address).forget_copies()
 
 
 @contextmanager

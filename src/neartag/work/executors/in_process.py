@@ -53,5 +53,9 @@ class InProcess:
             threading.Thread(target=run, name=task.name, daemon=True).start()
         return future
 
+    def close(self) -> None:
+        """Remove what was kept on this computer only for the time of the work."""
+        self.parts.forget_copies()
+
     def renew(self) -> None:
         """Do nothing: threads are not killed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from neartag.work.executors.pool import run_course
 from neartag.work.folder import WorkFolder
 from neartag.work.graph import Graph
 from neartag.work.parts import run_task
+from neartag.work.remote_folder import open_folder
 from neartag.work.task import Task
 
 
@@ -44,7 +44,7 @@ class JoblibProcesses:
     def submit(self, task: Task, threads: int, course: Course) -> Future[None]:
         """Send a task to a process: its description, and where its parts are."""
         try:
-            return self._pool().submit(run_in_worker, os.fspath(self.parts.place), task.to_json(), threads)
+            return self._pool().submit(run_in_worker, self.parts.address, task.to_json(), threads)
         except BrokenProcessPool as error:  # another task's process was killed just now
             broken: Future[None] = Future()
             broken.set_exception(error)
@@ -55,12 +55,16 @@ class JoblibProcesses:
 
         return get_reusable_executor(max_workers=self.workers)
 
+    def close(self) -> None:
+        """Remove what was kept on this computer only for the time of the work."""
+        self.parts.forget_copies()
+
     def renew(self) -> None:
         """Begin anew: a pool of which a process was killed takes no more tasks, and joblib makes another."""
 
 
-def run_in_worker(place: str, described: dict[str, Any], threads: int) -> None:
+def run_in_worker(address: str, described: dict[str, Any], threads: int) -> None:
     """Run a task in a process that shares nothing but the work folder."""
-    folder, task = WorkFolder(place), Task.from_json(described)
+    folder, task = open_folder(address), Task.from_json(described)
     if not folder.has(task.name):  # else another process was quicker
         run_task(task, folder, threads)
