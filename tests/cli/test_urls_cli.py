@@ -71,6 +71,7 @@ def test_a_model_that_is_there_is_replaced_only_when_asked(storage):
     succeed(*command)
     assert "holds a model: give --overwrite" in fail(*command)
     before = set(storage.find("/bucket/model"))
+    assert not any(name.rpartition("/")[2].startswith(".") for name in before), "the lock stays here"
     storage.pipe("/bucket/model/notes/thesis.txt", b"not ours")
     succeed(*command, "--overwrite", "--random-state", "5", "--l2", "7")
     after = set(storage.find("/bucket/model"))

@@ -56,7 +56,8 @@ def upload_folder(folder: Path, url: str, last: str, replaced: Collection[str] =
     storage, path = open_storage(url)
     with naming(url):
         storage.makedirs(path, exist_ok=True)
-        names = sorted(file.name for file in folder.iterdir() if file.is_file() and file.name != last)
+        files = [file.name for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")]  # no lock
+        names = sorted({*files} - {last})
         for name in [*names, last]:
             storage.put_file(str(folder / name), f"{path}/{name}")
         for name in sorted({*replaced} - {*names, last}):
