@@ -35,7 +35,7 @@ def test_data_and_model_may_be_urls(storage, tmp_path):
     succeed("train", "memory://bucket/train.txt", "memory://bucket/models/first", "-q")
     succeed("train", local, tmp_path / "model", "-q")
     there = {file.rsplit("/", 1)[1] for file in storage.find("/bucket/models/first")}
-    assert there == {file.name for file in (tmp_path / "model").iterdir() if file.is_file()}
+    assert there == {file.name for file in (tmp_path / "model").iterdir() if file.is_file()} - {".lock"}
     answers = succeed("predict", "memory://bucket/models/first", "memory://bucket/new.txt", "-k", "1", "-q")
     assert answers.split() == ["1", "2"]
     assert succeed("predict", f"file://{tmp_path / 'model'}", f"file://{local}", "-k", "1", "-q").split()[:3] == [
