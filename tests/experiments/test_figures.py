@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from neartag.comparators.fastxml.classifier import FastXMLClassifier
 from neartag.comparators.leml.classifier import LEMLClassifier
 from neartag.comparators.local_leml.classifier import LocalLEMLClassifier
+from neartag.core.errors import ParameterError
 from neartag.data import synthetic
 from neartag.experiments import (
     approximation,
@@ -313,6 +314,23 @@ def test_figure_2_on_toy_data(toy_data):
         assert found["bytes"] == sorted(set(found["bytes"]))
         assert found["P@1"][0] > 0
     assert {found["n_clusters"] for found in results.values()} == {learners.MIN_CLUSTERS, None}
+
+
+def test_where_steps_along_the_tangent_diverge_whole_ones_are_made(monkeypatch):
+    graph, real, asked = neighbour_graph(labels(30, 8, 0), 5), approximation.svp, []
+
+    def diverging(graph, dim, **options):
+        asked.append("sweeps" in options)
+        if "sweeps" not in options:
+            raise ParameterError("SVP diverges")
+        return real(graph, dim, **options)
+
+    monkeypatch.setattr(approximation, "svp", diverging)
+    settings = SVPSettings(projection="tangent", step=1.0, max_iter=5, neighbours=5)
+    found = approximation.error_of_x1(labels(30, 8, 0), [np.arange(30)], [4], settings, Work(1))
+    assert asked == [False, True]
+    wanted = real(graph, 4, step=1.0, max_iter=5, tol=settings.tol, sweeps=20, sweep_tol=1e-3).objective[-1]
+    assert found["x1"][0] == pytest.approx(wanted / (graph.data.astype(float) ** 2).sum(), rel=1e-4)
 
 
 @dataclass

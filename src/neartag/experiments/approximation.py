@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.linalg import eigh, eigvalsh
 from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import svds
 
+from neartag.core.errors import ParameterError
 from neartag.core.threads import resolve_jobs
 from neartag.experiments.runner import Work
 from neartag.x1.cluster_training import EXACT_SWEEPS, EXACT_TOL
@@ -129,22 +131,28 @@ def error_of_x1(
     threads = resolve_jobs(work.jobs)
     left, whole = np.zeros(len(dims)), 0.0
     steps, falls = [0] * len(dims), [0.0] * len(dims)
-    options: dict[str, Any] = {"step": settings.step, "max_iter": int(settings.max_iter), "tol": settings.tol}
-    if settings.projection == "exact":
-        options |= {"sweeps": EXACT_SWEEPS, "sweep_tol": EXACT_TOL}
     with work.start(len(clusters) * len(dims), "SVP"):
         for members in clusters:
             graph = _label_graph(Y[members], settings, threads)
             own = float(np.dot(graph.data, graph.data.astype(np.float64)))
             whole += own
             for place, dim in enumerate(dims):
-                objective = [own, *svp(graph, dim, **options, threads=threads).objective]
+                objective = [own, *_run_svp(graph, dim, settings, threads)]
                 left[place] += objective[-1]
                 steps[place] = max(steps[place], len(objective) - 1)
                 if len(objective) > 1 and objective[-2] > 0:
                     falls[place] = max(falls[place], 1 - objective[-1] / objective[-2])
                 work.advance()
     return {"x1": [float(value) for value in left / max(whole, 1e-300)], "steps": steps, "last_falls": falls}
+
+
+def _run_svp(graph: csr_matrix, dim: int, settings: SVPSettings, threads: int) -> list[float]:
+    """Return the objective after each step; of whole steps where those along the tangent diverge."""
+    options: dict[str, Any] = {"step": settings.step, "max_iter": int(settings.max_iter), "tol": settings.tol}
+    if settings.projection != "exact":
+        with suppress(ParameterError):
+            return svp(graph, dim, **options, threads=threads).objective
+    return svp(graph, dim, **options, sweeps=EXACT_SWEEPS, sweep_tol=EXACT_TOL, threads=threads).objective
 
 
 def _label_graph(Y: csr_matrix, settings: SVPSettings, threads: int) -> csr_matrix:

@@ -97,7 +97,10 @@ def svp(
         if report is not None:
             report(1)
         if not objective <= DIVERGENCE_RATIO * whole:
-            raise ParameterError(f"SVP diverges with svp_step = {step:g}: choose a smaller one, such as 1")
+            remedy = "choose a smaller one, such as 1"
+            if step <= 1:
+                remedy = 'choose whole steps (svp_projection = "exact")' if not sweeps else "choose a smaller one"
+            raise ParameterError(f"SVP diverges with svp_step = {step:g}: {remedy}")
         if abs(previous - objective) <= tol * previous:
             break
         previous = objective
