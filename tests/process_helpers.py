@@ -13,8 +13,9 @@ from neartag.encoders import count_by_helpers
 class InlineExecutor:
     """Does at once what it is given, as so many processes would, in turn, each with a memory of its own."""
 
-    def __init__(self, count: int = 2, works: int | None = None) -> None:
+    def __init__(self, count: int = 2, works: int | None = None, loses: int | None = None) -> None:
         self.calls = 0
+        self._loses = loses  # the call whose result nobody gets: it is taken, and then told to have failed
         self._works = works  # calls after which all processes are killed; None: never
         self._memories: list[list] = [[] for _ in range(count)]
 
@@ -34,13 +35,15 @@ class InlineExecutor:
         except Exception as error:
             future.set_exception(error)
         memory[:], count_by_helpers._own[:] = list(count_by_helpers._own), own
+        if self.calls == self._loses:
+            raise BlockingIOError("no more processes can be started")
         return future
 
 
 @contextmanager
-def inline_helpers(count: int = 2, *, works: int | None = None, here: float = 0.0):
+def inline_helpers(count: int = 2, *, works: int | None = None, here: float = 0.0, loses: int | None = None):
     """Offer such helpers, and let them do everything but the first seconds of work."""
-    executor, usual = InlineExecutor(count, works), processes.SECONDS_HERE
+    executor, usual = InlineExecutor(count, works, loses), processes.SECONDS_HERE
     processes.SECONDS_HERE = here
     try:
         with processes.offer_processes(processes.Helpers(count, lambda: executor)):

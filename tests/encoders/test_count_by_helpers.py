@@ -47,6 +47,16 @@ def test_the_same_is_learned(parameters, given_texts, count, works, here):
         assert learn(parameters, iter(given_texts)) == wanted
 
 
+@pytest.mark.parametrize("parameters", KINDS)
+@given(texts, st.integers(1, 2), st.integers(1, 4))
+def test_the_same_is_learned_where_a_result_is_lost(parameters, given_texts, count, loses):
+    """With it the terms are lost that a helper numbered: what it counts after that must not be taken by number."""
+    wanted = learn(parameters, given_texts)
+    with pytest.MonkeyPatch.context() as patch, inline_helpers(count, loses=loses):
+        patch.setattr(count_by_helpers, "BLOCK_CHARACTERS", 8)
+        assert learn(parameters, iter(given_texts)) == wanted
+
+
 @pytest.mark.parametrize("number", [0, 7, 19])
 @pytest.mark.parametrize("wrong", [3, None, ["a", 3]])
 def test_what_is_no_text_is_named_by_its_number(number, wrong, monkeypatch):

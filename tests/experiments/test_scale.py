@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiment_helpers import of, record
+from neartag.core.errors import NeartagError
 from neartag.experiments import printed, scale
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.process_memory import resident_bytes
@@ -79,7 +80,8 @@ def test_a_method_is_measured_in_a_process_of_its_own_and_ended_at_its_limit():
     if scale.ALARM:
         assert run_apart(task, Limits(1e-6, 8, (400,))) == ({}, "over 1e-06 min")
     wrong = {**task, "cell": {**task["cell"], "method": "x9"}}
-    assert "x9" in run_apart(wrong, Limits(5, 8, (400,)))[1]
+    with pytest.raises(NeartagError, match="x9"):
+        run_apart(wrong, Limits(5, 8, (400,)))
 
 
 def test_memory_of_a_process_that_is_not_there_is_nothing():

@@ -48,7 +48,11 @@ def state_of(corpus, encoder):
 
 def test_as_many_as_there_is_room_for(monkeypatch):
     monkeypatch.setattr(helper_processes.memory, "in_use", lambda: 100)
+    monkeypatch.setattr(helper_processes.memory, "total", lambda: 100 + 8 * HELPER_BYTES)
+    assert count_helpers(7, None) == 4, "of a machine, or a container, with little memory"
+    monkeypatch.setattr(helper_processes.memory, "total", lambda: None)
     assert count_helpers(7, None) == 7
+    assert count_helpers(96, None) == helper_processes.MAX_HELPERS
     assert count_helpers(7, 100 + 6 * HELPER_BYTES) == 3
     assert count_helpers(2, 100 + 6 * HELPER_BYTES) == 2
     assert count_helpers(2, 10) == 0

@@ -321,7 +321,7 @@ def test_many_clusters_are_as_good_as_plain_k_means():
     X = normalise(as_rows(synthetic.make(6000, 3000, 400, 30, 2, topics=60).X))
 
     def spread(found):  # mean squared distance to the own centroid
-        means = module._centroids(X, found.assignment, found.n_clusters)
+        means = module.find_centroids(X, found.assignment, found.n_clusters)
         own = np.asarray(X.multiply(csr_matrix(means.T)[found.assignment]).sum(axis=1)).ravel()
         return float(np.mean(1 - 2 * own + (means**2).sum(axis=0)[found.assignment]))
 

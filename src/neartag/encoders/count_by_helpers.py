@@ -33,6 +33,7 @@ class HelperCounts(NamedTuple):
     """The counts of a block of texts by a helper."""
 
     vocabulary: str  # whose numbers the columns are
+    known: int  # terms that it had before
     new_terms: list[str]  # since this vocabulary's last block, in the order of their numbers
     blocks: list[TermCounts]
 
@@ -109,14 +110,15 @@ class _Joiner:
             counted = None if future is None else future.result()
         except BrokenExecutor:  # killed, perhaps for want of memory
             counted = None
-        if counted is None:
+        before = self._numbers.get(counted.vocabulary, np.empty(0, np.int32)) if counted is not None else ()
+        # Where a result of this helper was lost, so were the terms that it had added, and its numbers tell nothing.
+        if counted is None or len(before) != counted.known:
             first, texts = block
             yield from self._reader.count_blocks(texts, self._columns, self._block_terms, first)
             return
         if not isinstance(self._columns, GrowingVocabulary):
             yield from counted.blocks
             return
-        before = self._numbers.get(counted.vocabulary, np.empty(0, np.int32))
         added = np.fromiter(self._columns.of_terms(counted.new_terms), np.int32, len(counted.new_terms))
         numbers = self._numbers[counted.vocabulary] = np.concatenate([before, added])
         for each in counted.blocks:
@@ -143,7 +145,7 @@ def count_as_helper(
     known = len(columns.ids) if isinstance(columns, GrowingVocabulary) else 0
     blocks = list(reader.count_blocks(texts, columns, block_terms, first))
     if not isinstance(columns, GrowingVocabulary):
-        return HelperCounts(name, [], blocks)
+        return HelperCounts(name, 0, [], blocks)
     new_terms = list(islice(reversed(columns.ids), len(columns.ids) - known))
     new_terms.reverse()
-    return HelperCounts(name, new_terms, blocks)
+    return HelperCounts(name, known, new_terms, blocks)

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from neartag.core.errors import NeartagError
 from neartag.core.usage import peak_memory
 from neartag.data import synthetic
 from neartag.evaluation import metrics
@@ -154,10 +155,13 @@ def run_apart(task: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], str
     if reason:
         return {}, reason
     lines = [line.removeprefix(_MARK) for line in said.splitlines() if line.startswith(_MARK)]
-    if not lines and process.returncode == -ALARM:
+    if not lines and ALARM and process.returncode == -ALARM:
         return {}, f"over {limits.minutes:g} min"
     if not lines:
-        return {}, (errors.strip().splitlines() or [f"ended with {process.returncode}"])[-1]
+        last = (errors.strip().splitlines() or [f"ended with {process.returncode}"])[-1]
+        if last.startswith("MemoryError") or "ArrayMemoryError" in last:
+            return {}, "no memory was left"
+        raise NeartagError(f"its process failed: {last}")  # which is no limit: the next run tries it again
     measured = json.loads(lines[-1])
     minutes = measured["train_seconds"] / 60
     return (measured, "") if minutes <= limits.minutes else ({}, f"training took {minutes:.0f} min")

@@ -13,6 +13,8 @@ from neartag.core.threads import resolve_jobs
 
 HELPER_BYTES = 400 * 2**20  # of one process at most: 55 MB with words alone, most with pairs and runs of characters
 HELPERS_SHARE = 0.5  # of the memory that is left within a limit: the rest is for what is made of the texts
+MAX_HELPERS = 16  # one process gives them texts and joins what they found: it has no time for more
+IDLE_SECONDS = 30  # after which a helper without work ends, also where whoever started it was killed
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # they compute nothing: BLAS needs no buffers
 
 
@@ -37,7 +39,7 @@ def offer_helpers(n_jobs: int | None, max_memory: int | None = None) -> Iterator
         if not started:
             from joblib.externals.loky import ProcessPoolExecutor
 
-            started.append(ProcessPoolExecutor(count, env=_ENVIRONMENT))
+            started.append(ProcessPoolExecutor(count, timeout=IDLE_SECONDS, env=_ENVIRONMENT))
         return started[0]
 
     try:
@@ -50,7 +52,8 @@ def offer_helpers(n_jobs: int | None, max_memory: int | None = None) -> Iterator
 
 def count_helpers(jobs: int, max_memory: int | None) -> int:
     """Return how many processes may help, given how many cores and how many bytes may be used."""
-    if max_memory is None:
-        return jobs
-    room = HELPERS_SHARE * (max_memory - memory.in_use())
-    return min(jobs, max(0, int(room // HELPER_BYTES)))
+    limit = memory.total() if max_memory is None else max_memory
+    if limit is None:  # nobody knows
+        return min(jobs, MAX_HELPERS)
+    room = HELPERS_SHARE * (limit - memory.in_use())
+    return min(jobs, MAX_HELPERS, max(0, int(room // HELPER_BYTES)))

@@ -89,7 +89,7 @@ def partition(
     if max_size is not None:
         assignment = split_large(X, assignment, max_size, options)
     if centroid_entries is None or centroid_entries >= X.shape[1]:
-        return Partition(_centroids(X, assignment, int(assignment.max(initial=0)) + 1), assignment)
+        return Partition(find_centroids(X, assignment, int(assignment.max(initial=0)) + 1), assignment)
     return truncate_centroids(X, assignment, centroid_entries, max_size, threads)
 
 
@@ -172,7 +172,7 @@ def _lloyd(X: Rows, centroids: np.ndarray, options: Options) -> tuple[np.ndarray
         assignment = fresh
         if changed <= options.settled_share * n:
             break
-        centroids = _centroids(X, assignment, count)
+        centroids = find_centroids(X, assignment, count)
     return centroids, assignment
 
 
@@ -204,8 +204,8 @@ def _two_stage_k_means(X: Rows, count: int, options: Options) -> np.ndarray:
         inside = assign(take_rows(X, rows), share, options)
         assignment[rows] = len(owner) + inside
         owner += [group] * (int(inside.max()) + 1)
-    means = _centroids(X, groups, n_groups)  # (d, groups)
-    centroids = _sparse_centroids(X, assignment, len(owner))  # (d, C), sparse by column where X is sparse
+    means = find_centroids(X, groups, n_groups)  # (d, groups)
+    centroids = sparse_centroids(X, assignment, len(owner))  # (d, C), sparse by column where X is sparse
     centroids = centroids if sparse.issparse(centroids) else csr_matrix(centroids)
     return renumber(assign_in_groups(X, groups, means, np.array(owner), centroids, threads))
 
@@ -262,25 +262,20 @@ def _draw_far_apart(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray
     return np.unique(chosen)
 
 
-def _centroids(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
+def find_centroids(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
     """Centroids (d, C) of an assignment; an empty cluster's is zero."""
-    means = _sparse_centroids(X, assignment, count)
+    means = sparse_centroids(X, assignment, count)
     return np.ascontiguousarray(means.toarray() if sparse.issparse(means) else means, np.float32)
 
 
-def _sparse_centroids(X: Rows, assignment: np.ndarray, count: int) -> Rows:
+def sparse_centroids(X: Rows, assignment: np.ndarray, count: int) -> Rows:
     """The same, sparse where X is; of hybrid rows dense."""
+    n = X.shape[0]
     sizes = np.bincount(assignment, minlength=count)
     share = (1 / np.maximum(sizes, 1)).astype(np.float32)
-    return sum_members(X, assignment, share[assignment], count)
-
-
-def sum_members(X: Rows, assignment: np.ndarray, weights: np.ndarray, count: int) -> Rows:
-    """Return the weighted sum of each cluster's rows (d, C), sparse where X is; of hybrid rows dense."""
-    n = X.shape[0]
-    member = csr_matrix((weights, assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
+    member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
     if isinstance(X, HybridRows):
-        means = np.zeros((X.dim, count), weights.dtype)
+        means = np.zeros((X.dim, count), np.float32)
         for block, vectors in float_blocks(X.vectors):
             means += np.float32(X.vector_weight) * (vectors.T @ member[block])
         return np.vstack([(X.words.T @ member).toarray(), means])  # (d + e, C)
@@ -328,7 +323,7 @@ def truncate_centroids(X: Rows, assignment: np.ndarray, entries: int, max_size: 
 
     Where that would overfill a cluster the points keep the place they had.
     """
-    centroids = _keep_largest_entries(_centroids(X, assignment, int(assignment.max(initial=0)) + 1), entries)
+    centroids = _keep_largest_entries(find_centroids(X, assignment, int(assignment.max(initial=0)) + 1), entries)
     moved = route(X, centroids, 1, threads)[:, 0]
     if max_size is not None and np.bincount(moved).max() > max_size:
         return Partition(centroids, assignment)

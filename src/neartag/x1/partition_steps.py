@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import numpy as np
 
 from neartag.linalg.rows import row_block
 from neartag.work.data import read_rows
 from neartag.work.parts import Arrays, TaskContext, get_matrix, put_matrix
 from neartag.x1.cluster_training import make_partition, max_cluster_size
-from neartag.x1.kmeans_blocks import Assigned, Clusters, assign_block, average_clusters, find_clusters, join_blocks
+from neartag.x1.kmeans_blocks import Clusters, assign_block, average_clusters, find_clusters, join_blocks
 from neartag.x1.parts import RUN, partition_to_arrays, read_settings
 
 
@@ -28,18 +28,17 @@ def divide_sample(context: TaskContext, learner: int, sample: int) -> Arrays:
 
 
 def assign_points(context: TaskContext, first: int, last: int, clusters: str) -> Arrays:
-    """Return the nearest cluster of each point of a block, and what the next means are made of."""
+    """Return the nearest cluster of each point of a block."""
     found = context.get(clusters)
     near = Clusters(get_matrix(found, "centroids"), found["owner"])
-    assigned = assign_block(row_block(read_rows(context), first, last), near, context.threads)
-    arrays: Arrays = {"assignment": assigned.assignment, "sizes": assigned.sizes}
-    put_matrix(arrays, "sums", assigned.sums)
-    return arrays
+    nearest = assign_block(row_block(read_rows(context), first, last), near, context.threads)
+    return {"assignment": nearest.astype(np.int32, copy=False)}
 
 
 def average_blocks(context: TaskContext, learner: int, blocks: str) -> Arrays:
     """Return the clusters that the points of all blocks make."""
-    return _clusters_to_arrays(average_clusters(_blocks(context, blocks), _seed(context, learner), context.threads))
+    given = read_rows(context), _read_assignment(context, blocks), _seed(context, learner), context.threads
+    return _clusters_to_arrays(average_clusters(*given))
 
 
 def join_assignments(context: TaskContext, learner: int, blocks: str) -> Arrays:
@@ -47,17 +46,16 @@ def join_assignments(context: TaskContext, learner: int, blocks: str) -> Arrays:
     rows, settings = read_rows(context), read_settings(context).clusters
     largest, seed = max_cluster_size(settings, rows.shape[0]), _seed(context, learner)
     options = largest, settings.centroid_entries, settings.start, seed, context.threads
-    return partition_to_arrays(join_blocks(rows, list(_blocks(context, blocks)), *options))
+    return partition_to_arrays(join_blocks(rows, _read_assignment(context, blocks), *options))
 
 
 def _seed(context: TaskContext, learner: int) -> int:
     return int(context.get(RUN)["seeds"][learner, 1])
 
 
-def _blocks(context: TaskContext, prefix: str) -> Iterator[Assigned]:
-    for name in context.starting(prefix):
-        arrays = context.get(name)
-        yield Assigned(arrays["assignment"], get_matrix(arrays, "sums"), arrays["sizes"])
+def _read_assignment(context: TaskContext, prefix: str) -> np.ndarray:
+    """Return the clusters of all points (n,), as the blocks found them."""
+    return np.concatenate([context.get(name)["assignment"] for name in context.starting(prefix)])
 
 
 def _clusters_to_arrays(clusters: Clusters) -> Arrays:

@@ -163,7 +163,7 @@ class TrainingPlan:
             if number == "first":
                 found = f"means/{learner:03d}"
                 function = PARTITION_STEPS + "average_blocks"
-                yield Task(found, "assignment", function, (RUN, *blocks), arguments, count)
+                yield Task(found, "assignment", function, (*given, *blocks), arguments, self.points)
         function = PARTITION_STEPS + "join_assignments"
         yield Task(name, "partition", function, (*given, *blocks), arguments, self.points)
 

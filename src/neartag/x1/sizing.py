@@ -37,7 +37,10 @@ from neartag.x1.training import is_refitted
 UNEVENNESS = 0.5
 CACHES = 2**20, 2**24  # bytes: about a core's own cache, and its share of the last one
 ENTRY_BYTES = 8  # of a number in sparse rows: the number and its column
-_READ_ALL_ROWS = ("index_rows", "take_other_rows", "make_search", "divide_points", "find_candidates")
+_READ_ALL_ROWS = frozenset(
+    {"index_rows", "take_other_rows", "make_search", "find_candidates"}
+    | {"divide_points", "average_blocks", "join_assignments"}
+)
 _READ_OWN_ROWS = ("fit_cluster", "find_neighbours", "find_hard_negatives", "divide_sample", "assign_points")
 # Steps of a partition in blocks cost what the same steps cost in one piece, which are measured on fewer points.
 _ALIKE = dict.fromkeys(("divide_sample", "assign_points", "average_blocks", "join_assignments"), "divide_points")
@@ -170,8 +173,8 @@ def _assign(job: Job, task: Task) -> Amounts:
 
 
 def _join_assignments(job: Job, task: Task) -> Amounts:
-    blocks = len(task.inputs)
-    return {"centroids": blocks * job.shape.features * _columns(job)}
+    # Means are a pass over all entries, of which each counts once.
+    return {"entries·centroids": job.shape.entries, "centroids": job.shape.features * _columns(job)}
 
 
 def _products(job: Job, points: float) -> float:
