@@ -57,6 +57,16 @@ def test_what_is_printed_names_the_urls(storage, tmp_path):
     assert "neartag-copy-" not in result.output + result.stderr
 
 
+def test_what_is_told_of_how_files_were_read_names_the_urls(storage, tmp_path):
+    lines = "".join(f'{{"text": "some words {number}", "labels": ["a{number % 3}"]}}\n' for number in range(60))
+    storage.pipe("/bucket/texts.jsonl", (lines + "no JSON\n").encode())
+    result = invoke("train", "memory://bucket/texts.jsonl", tmp_path / "model", "--skip-bad")
+    assert result.exit_code == 0
+    assert "1 bad line was skipped, the first: memory://bucket/texts.jsonl:61" in result.stderr
+    assert "memory://bucket/texts.jsonl: text from text" in result.stderr
+    assert "neartag-copy-" not in result.output + result.stderr
+
+
 def test_errors_about_copies_name_the_urls(storage):
     storage.pipe("/bucket/bad.txt", b"2 10 3\n0 1:1\n0 1:x\n")
     assert fail("train", "memory://bucket/bad.txt", "m", "-q").startswith("error: memory://bucket/bad.txt:3: ")

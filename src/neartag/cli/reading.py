@@ -16,6 +16,7 @@ import typer
 
 from neartag.cli.limit_options import with_limits
 from neartag.cli.option_groups import Option, add_group
+from neartag.cli.urls import name_urls
 from neartag.core.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -260,7 +261,7 @@ class Reading:
         from neartag.cli import output
 
         for line in self.understood:
-            output.message(output.escape_controls(line), quiet=quiet)
+            output.message(output.escape_controls(name_urls(line)), quiet=quiet)
         self.understood.clear()
 
     def warn_skipped(self) -> None:
@@ -270,7 +271,7 @@ class Reading:
         if self.bad is not None and self.bad.count:
             warnings.warn(
                 f"{self.bad.count} bad line{'s were' if self.bad.count > 1 else ' was'} skipped, the first: "
-                f"{self.bad.messages[0]}",
+                f"{name_urls(self.bad.messages[0])}",
                 UserWarning,
                 stacklevel=2,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,16 @@ def name_of(path: str) -> str:
     return path.url if isinstance(path, LocalCopy) else path
 
 
+_copies: ContextVar[tuple[LocalCopy, ...]] = ContextVar("copies", default=())  # of the command that runs
+
+
+def name_urls(text: str) -> str:
+    """Return a text in which copies, which are gone when somebody reads of them, have the names of their URLs."""
+    for copy in _copies.get():
+        text = text.replace(copy, copy.url)
+    return text
+
+
 def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return what lets a command take URLs for its arguments `read`, and for the model folder that is `written`."""
 
@@ -37,8 +48,8 @@ def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[...,
             from neartag.core.remote import is_url
             from neartag.data.remote import local_copy
 
-            copies = []
             with ExitStack() as stack:
+                copies: list[LocalCopy] = []
                 for name in read:
                     if isinstance(given[name], str) and is_url(given[name]):
                         url = given[name]
@@ -57,15 +68,15 @@ def with_urls(*read: str, written: str | None = None) -> Callable[[Callable[...,
 
 @contextmanager
 def _naming_urls(copies: list[LocalCopy]) -> Iterator[None]:
-    """Let errors about copies, which are gone when somebody reads of them, name their URLs."""
+    """Let errors about copies name their URLs, and messages that ask for it."""
+    token = _copies.set(tuple(copies))
     try:
         yield
     except NeartagError as error:
-        message = str(error)
-        for copy in copies:
-            message = message.replace(copy, copy.url)
-        error.args = (message,)
+        error.args = (name_urls(str(error)),)
         raise
+    finally:
+        _copies.reset(token)
 
 
 @contextmanager
