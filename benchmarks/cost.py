@@ -350,7 +350,7 @@ class Steps:
             return getattr(rows, "nnz", rows.size), rows.shape[0], getattr(other, "shape", (other,))[-1]
 
         def run() -> dict:
-            with watch(partition, "_choose_starts", "route", "_sparse_centroids", note=noted) as calls:
+            with watch(partition, "_choose_starts", "route", "sparse_centroids", note=noted) as calls:
                 partition.partition(X, count, threads=self.cores)
             return calls
 

@@ -64,7 +64,7 @@ def partition_by_labels(Y: csr_matrix):
         smoothed.data[smoothed.data < 0.02] = 0  # the long tail of words says little and makes rows nearly dense
         smoothed.eliminate_zeros()
         found = kmeans.partition(smoothed, settings.count, max_size=None, seed=seed, threads=threads)
-        return kmeans.Partition(kmeans._centroids(X, found.assignment, found.n_clusters), found.assignment)
+        return kmeans.Partition(kmeans.find_centroids(X, found.assignment, found.n_clusters), found.assignment)
 
     return make_partition
 

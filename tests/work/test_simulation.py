@@ -171,6 +171,12 @@ def test_more_workers_are_slower_only_by_the_anomalies_of_lists(graph, workers, 
         assert many <= fewer
 
 
+def test_failures_that_are_hardly_any_are_none():
+    graph = Graph()
+    graph.add([toy("a")])
+    assert simulate(graph, by_size, Cluster(1, failures=5e-324)).failures == 0
+
+
 @settings(max_examples=30, deadline=None)
 @given(graphs(), st.integers(1, 4), st.floats(0, 150), st.integers(0, 3))
 def test_failures_only_add_and_no_work_is_forgotten(graph, workers, failures, seed):

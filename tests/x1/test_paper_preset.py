@@ -11,7 +11,7 @@ from neartag.core.parameters import MACHINE
 from neartag.data import synthetic
 from neartag.experiments.printed import TABLE_2
 from neartag.linalg.rows import normalise
-from neartag.x1 import algorithm, steps
+from neartag.x1 import algorithm, partition_steps, steps
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.cluster_training import EXACT_SWEEPS, EXACT_TOL
 from neartag.x1.kmeans import partition, route
@@ -104,9 +104,9 @@ def test_k_and_the_label_neighbours_are_chosen_on_held_out_points():
 
 def test_the_best_number_of_label_neighbours_is_taken_and_clusters_are_found_once(monkeypatch):
     data, told, partitions = small_problem(), iter([50.0, 70.0, 60.0, 40.0]), []
-    real = steps.make_partition
+    real = partition_steps.make_partition
     monkeypatch.setattr(steps, "mean_precision", lambda labels, Y: next(told))
-    monkeypatch.setattr(steps, "make_partition", lambda *given: partitions.append(given) or real(*given))
+    monkeypatch.setattr(partition_steps, "make_partition", lambda *given: partitions.append(given) or real(*given))
     options = {**presets.get("paper"), "embedding_dim": 3, "svp_max_iter": 1, "vote_neighbours": 5, "n_jobs": 1}
     model = X1Classifier(**options).fit(data.X, data.Y).model_
     assert model.parameters["svp_neighbours"] == GRAPH_CHOICES[1]

@@ -302,8 +302,9 @@ class _Run:
         self._add(self.graph.add(self.then(task)))
 
     def _let_fail(self, worker: _Worker) -> None:
-        if self.cluster.failures > 0:
-            gap = worker.random.expovariate(self.cluster.failures / HOUR)
+        rate = self.cluster.failures / HOUR
+        if rate > 0:  # which may be too small for a number, though failures are not
+            gap = worker.random.expovariate(rate)
             self._at(self.now + gap, lambda: self._fail(worker))
 
     def _fail(self, worker: _Worker) -> None:
