@@ -9,31 +9,20 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import fail, invoke, succeed
+from engine_cli_helpers import OPTIONS, train_model, write_points
 from neartag import store
-from neartag.data import formats
 from neartag.work.folder import WorkFolder
 from neartag.x1 import steps
-from work_helpers import PLAIN, small_data
-
-OPTIONS = [
-    word
-    for name, value in {**PLAIN, "n_jobs": 1}.items()
-    for word in ([f"--{name.replace('_', '-')}", str(value)] if name != "refine" else ["--no-refine"])
-]
 
 
 @pytest.fixture(scope="module")
 def points(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "points.txt"
-    formats.write(small_data(), path)
-    return path
+    return write_points(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")
 def model(points, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models") / "model"
-    succeed("train", points, folder, *OPTIONS)
-    return folder
+    return train_model(points, tmp_path_factory.mktemp("models"))
 
 
 def digest(folder):

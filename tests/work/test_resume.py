@@ -39,10 +39,10 @@ def test_the_model_is_that_of_memory(whole):
     assert len(ran) == len(set(ran))
 
 
-def test_it_goes_on_where_it_stopped(whole, tmp_path):
-    kind, wanted, everything = whole
-    folder, ran = WorkFolder(tmp_path / "work"), []
-    for stop in (0, 3, len(everything) // 2 - 3, len(everything) // 2 - 1):
+def assert_goes_on(kind, wanted, everything, stops, place):
+    """Stop a training after so many tasks each time, and hold the last one's model and all tasks to those wanted."""
+    folder, ran = WorkFolder(place), []
+    for stop in stops:
         executor = StopsAfter(folder, stop)
         with pytest.raises(StoppedError):
             fit(kind, executor)
@@ -50,6 +50,12 @@ def test_it_goes_on_where_it_stopped(whole, tmp_path):
     last = StopsAfter(folder)
     assert fit(kind, last) == wanted
     assert ran + last.ran == everything, "no task twice, and in the same order"
+
+
+def test_it_goes_on_where_it_stopped(whole, tmp_path):
+    kind, wanted, everything = whole
+    stops = (0, 3, len(everything) // 2 - 3, len(everything) // 2 - 1)
+    assert_goes_on(kind, wanted, everything, stops, tmp_path / "work")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,15 +68,7 @@ def test_points_that_are_divided_in_blocks_are_the_same_for_every_executor(kind,
     divided = [name for name in everything.ran if name.startswith(("sample/", "assignment/", "means/", "partition/"))]
     assert len(divided) == 2 * (1 + 3 + 1 + 3 + 1), "of each of two learners"
     assert fit(kind, JoblibProcesses(2, WorkFolder(tmp_path / "processes"))) == wanted
-    folder, ran = WorkFolder(tmp_path / "work"), []
-    for stop in (1, 4, 3, 6):
-        executor = StopsAfter(folder, stop)
-        with pytest.raises(StoppedError):
-            fit(kind, executor)
-        ran += executor.ran
-    last = StopsAfter(folder)
-    assert fit(kind, last) == wanted
-    assert ran + last.ran == everything.ran
+    assert_goes_on(kind, wanted, everything.ran, (1, 4, 3, 6), tmp_path / "work")
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "gone"])
