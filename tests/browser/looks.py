@@ -66,6 +66,11 @@ def focus(page: Any) -> dict[str, Any]:
     return page.evaluate(_FOCUS)
 
 
+def wait_for_focus(page: Any, beginning: str) -> None:
+    """Wait until something whose name begins so has the focus: what moves it may come after what else is seen."""
+    page.wait_for_function(f"beginning => ({_FOCUS})().name.startsWith(beginning)", arg=beginning)
+
+
 def wider(page: Any) -> int:
     """Return by how many pixels the page is wider than the window."""
     return page.evaluate(_WIDER)

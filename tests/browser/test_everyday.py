@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser-test")
 
 from browser_helpers import SCREENSHOTS, TOKEN, serving
-from looks import focus
 from playwright.sync_api import expect
 from test_page import LOADING, TEXT, found, names, percent, tagged
 
@@ -102,7 +101,7 @@ def test_a_new_label_is_a_separate_act(own_server, new_page):
     page.keyboard.press("Enter")
     expect(page.locator("#add-told")).to_contain_text("Added as")
     assert own_server.ask("labels?prefix=drift")["known"] == "drift"
-    assert focus(page)["name"] == "add"
+    expect(page.locator("#add")).to_be_focused()
 
 
 def test_a_closed_vocabulary_refuses_new_labels_and_names_are_shown(own_model, new_page, noted):

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser-test")
 
 from browser_helpers import SCREENSHOTS, TOKEN, serving
-from looks import faint_texts, focus, unnamed, wider
+from looks import faint_texts, unnamed, wider
 from playwright.sync_api import expect
 from test_page import LOADING, TEXT
 
@@ -45,7 +45,7 @@ def look(page, name):
 def test_a_file_comes_back_with_labels(new_page, server, table, width, scheme):
     page = new_page(server.url, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.get_by_role("link", name="A file").click()
-    assert focus(page)["name"] == "file-title"
+    expect(page.locator("#file-title")).to_be_focused()
     page.click("#file-send")
     expect(page.locator("#file-told")).to_have_text("Choose a file first.")
     page.set_input_files("#file", table)
