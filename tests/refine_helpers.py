@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from contract import problem
-from neartag.rerank import candidate_kernels, fusion_kernels, ranker_kernels
+from neartag.rerank import candidate_kernels, descent_kernels, fusion_kernels, ranker_kernels
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.model import X1Model
 
@@ -36,7 +36,7 @@ OPTIONS = {
 
 def in_plain_python(monkeypatch) -> None:
     """Run the kernels of refinement as the Python they are written in, where an index past an end is an error."""
-    for module in (candidate_kernels, ranker_kernels, fusion_kernels):
+    for module in (candidate_kernels, ranker_kernels, descent_kernels, fusion_kernels):
         for name, value in vars(module).copy().items():
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, value.py_func)

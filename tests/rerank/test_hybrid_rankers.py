@@ -12,7 +12,7 @@ from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import csr_arrays, normalise
 from neartag.rerank.candidates import generate
 from neartag.rerank.label_centroids import LabelCentroids
-from neartag.rerank.rankers import fit_rankers
+from neartag.rerank.rankers import Problems, fit_problems, fit_rankers
 from neartag.search.weights import no_voters, voter_weights
 from refine_helpers import in_plain_python
 
@@ -60,6 +60,17 @@ def test_without_vectors_the_words_decide_as_alone():
     assert np.array_equal(hybrid.bias, words.bias)
     labels = np.tile(np.arange(6, dtype=np.int32), (50, 1))
     assert np.array_equal(hybrid.margins(empty, labels, 1), words.margins(X.words, labels, 1))
+
+
+def test_rows_whose_words_are_copied_give_the_same_bits():
+    X, Y, wrong = made(6)
+    problems = Problems.from_labels(X, Y, wrong)
+    whole, copied = (fit_problems(X, problems, 1.0, 0.05, 1, min_scattered=least) for least in (1000, 1))
+    assert np.array_equal(whole.weights.toarray(), copied.weights.toarray())
+    assert np.array_equal(whole.bias, copied.bias)
+    assert whole.vectors is not None
+    assert copied.vectors is not None
+    assert np.array_equal(whole.vectors.codes, copied.vectors.codes)
 
 
 def test_the_kernel_is_what_it_is_in_plain_python(monkeypatch):

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from kernel_helpers import UNTOUCHED, frozen, outside, parts, quick, random_csr, ranges, seeds
 from neartag.linalg.rows import TABLE_ENTRIES, normalise
 from neartag.rerank import ranker_kernels
-from neartag.rerank.rankers import Rankers, fit_rankers
+from neartag.rerank.rankers import Problems, Rankers, fit_problems, fit_rankers
 from refine_helpers import in_plain_python
 
 
@@ -88,6 +88,26 @@ def test_they_tell_points_apart():
     margins = found.margins(X, np.tile(np.arange(5, dtype=np.int32), (200, 1)), 1)
     assert ((margins > 0) == (Y.toarray() == 1)).mean() > 0.98
     assert (found.weights.toarray().argmax(axis=1) == np.arange(5)).all()
+
+
+# ---- how a label's words are read
+
+
+@pytest.mark.parametrize("plainly", [False, True])
+@pytest.mark.parametrize("max_copied", [0, 130, 10_000])
+def test_rows_that_are_copied_give_the_same_bits(plainly, max_copied, monkeypatch):
+    X, Y, wrong = made(8, d=40)
+    problems = Problems.from_labels(X, Y, wrong)
+    entries = np.add.reduceat(np.diff(X.indptr)[problems.points], problems.pointer[:-1])  # (L,)
+    assert entries.min() < 130 < entries.max()  # of 130 some labels are copied, and some are not
+    whole = fit_problems(X, problems, 1.0, 0.1, 1)
+    if plainly:
+        in_plain_python(monkeypatch)  # an index past an end is an error
+    copied = fit_problems(X, problems, 1.0, 0.1, 2, min_scattered=1, max_copied=max_copied)
+    assert whole.weights.nnz > 0
+    for name in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(whole.weights, name), getattr(copied.weights, name))
+    assert np.array_equal(whole.bias, copied.bias)
 
 
 # ---- what is kept

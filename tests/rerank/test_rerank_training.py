@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from contract import problem
 from neartag.linalg.rows import as_rows, csr_arrays, normalise
 from neartag.rerank.label_centroids import LabelCentroids
-from neartag.rerank.preparation import RerankOptions, choose_tried
+from neartag.rerank.preparation import MAX_PAIRS_TRIED, RerankOptions, choose_tried
 from neartag.rerank.rankers import Problems, Rankers, fit_problems, fit_rankers, join_rankers
 from neartag.rerank.training import Decision, HeldOutVotes, choose_cost, make_trial
 from neartag.x1.selection import held_out_rows, retrieve_held_out
@@ -104,3 +104,12 @@ def test_labels_that_are_not_chosen_have_no_ranker(held):
     assert 0 < chosen.sum() < len(chosen)
     assert np.array_equal(some.weights[chosen].toarray(), whole.weights[chosen].toarray())
     assert some.weights[~chosen].nnz == 0
+
+
+@pytest.mark.parametrize("points_of_each", [1, 100, 10_000])
+def test_costs_are_tried_on_one_label_of_four_and_of_very_many_on_fewer(points_of_each):
+    positives = np.full(4000, points_of_each)
+    positives[::2] = 0
+    tried = choose_tried(positives)
+    assert positives[tried].sum() == min(positives.sum() // 4, MAX_PAIRS_TRIED)
+    assert (positives[tried] > 0).all()

@@ -9,14 +9,18 @@ from itertools import pairwise
 import numpy as np
 
 from neartag.rerank.label_centroids import LABELS_AT_ONCE
-from neartag.rerank.preparation import MAX_POINTS_TO_REFIT_RANKERS, RerankOptions
+from neartag.rerank.preparation import (
+    MAX_POINTS_TO_REFIT_RANKERS,
+    RerankOptions,
+    count_labels_per_tried,
+)
 from neartag.work.data import HELD_OUT, LABELS, OTHERS, ROWS, VECTOR_WEIGHT
 from neartag.work.task import Task
 
 # Points of one block whose neighbours and hard negatives are found.
 BLOCK_ROWS = 8192
-# Pairs of a point and a label of one block of rankers, about; and of one block where costs are tried on some labels.
-PAIRS_PER_BLOCK, PAIRS_PER_TRIED_BLOCK = 20_000, 80_000
+# Pairs of a point and a label of one block of rankers, about.
+PAIRS_PER_BLOCK = 20_000
 MAX_BLOCKS = 2000
 STEPS = "neartag.rerank.steps:"
 
@@ -83,7 +87,7 @@ class RerankPlan:
         yield from self._prepare("others")
         if self.options.cost is None:
             for place in range(2):
-                for number, (first, last) in enumerate(self.label_blocks(PAIRS_PER_TRIED_BLOCK)):
+                for number, (first, last) in enumerate(self._tried_blocks()):
                     yield Task(
                         f"trial-rankers/{place}/{number:05d}",
                         "trial-rankers",
@@ -166,8 +170,12 @@ class RerankPlan:
     def _tried(self) -> tuple[str, ...]:
         if self.options.cost is not None:
             return ()
-        blocks = range(len(self.label_blocks(PAIRS_PER_TRIED_BLOCK)))
+        blocks = range(len(self._tried_blocks()))
         return tuple(f"trial-rankers/{place}/{number:05d}" for place in range(2) for number in blocks)
+
+    def _tried_blocks(self) -> list[tuple[int, int]]:
+        """Return ranges of labels of which the tried ones make up one block of rankers, about."""
+        return self.label_blocks(PAIRS_PER_BLOCK * count_labels_per_tried(self.label_counts.sum()))
 
     def _pairs(self, first: int, last: int) -> int:
         return int(self.label_counts[first:last].sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -18,6 +19,8 @@ COSTS = (0.5, 1.0)
 COSTS_WITH_VECTORS = (0.25, 0.5)
 # The costs are tried on one of so many labels: with one of eight the choice changed on a held-out fifth of BibTeX.
 LABELS_PER_TRIED = 4
+# Of very many, on fewer: labels with so many points in all are enough to choose one number by, and more only cost time.
+MAX_PAIRS_TRIED = 250_000
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
 MAX_POINTS_TO_REFIT_RANKERS = 50_000
 # Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
@@ -47,8 +50,13 @@ class RerankOptions:
         return COSTS
 
 
+def count_labels_per_tried(pairs: float, max_pairs: int = MAX_PAIRS_TRIED) -> int:
+    """Return on one of how many labels the costs are tried, given how many pairs of a point and a label there are."""
+    return max(LABELS_PER_TRIED, ceil(pairs / max_pairs))
+
+
 def choose_tried(positives: np.ndarray) -> np.ndarray:
     """Return the labels (L,) on which the costs are tried, given how many points have each."""
     tried = np.zeros(len(positives), bool)
-    tried[np.flatnonzero(positives)[::LABELS_PER_TRIED]] = True
+    tried[np.flatnonzero(positives)[:: count_labels_per_tried(positives.sum())]] = True
     return tried

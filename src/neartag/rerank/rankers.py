@@ -27,7 +27,8 @@ from neartag.linalg.rows import (
     transpose,
 )
 from neartag.linalg.single_row import SingleRow, as_csr_arrays
-from neartag.rerank import ranker_kernels
+from neartag.rerank import descent_kernels, ranker_kernels
+from neartag.rerank.descent_kernels import MAX_COPIED, MIN_SCATTERED
 from neartag.rerank.ranker_kernels import SEARCH_START, SEARCH_STEP
 
 # A label's machine has settled when the dual's projected gradients differ by no more; rounds over its points at most.
@@ -217,6 +218,8 @@ def fit_problems(
     *,
     tolerance: float = TOLERANCE,
     max_rounds: int = MAX_ROUNDS,
+    min_scattered: int = MIN_SCATTERED,
+    max_copied: int = MAX_COPIED,
 ) -> Rankers:
     """Return the rankers of these problems over unit rows X (n, d), each by itself, as `fit_rankers` does."""
     X = csr_matrix(X) if isinstance(X, np.ndarray) else X
@@ -235,8 +238,9 @@ def fit_problems(
         room = int(np.minimum(np.diff(entries[start : stop + 1]), d).sum())
         features, weights = np.empty(room, np.int32), np.empty(room, np.float32)
         given, options = (pointer, points, positives), (cost, tolerance, max_rounds, np.float32(min_weight))
-        out = bias, written, features, weights, dense
-        many = ranker_kernels.dual_descent(rows, vectors, problems.squares, d, given, options, out, start, stop)
+        limits, out = (min_scattered, max_copied), (bias, written, features, weights, dense)
+        arguments = rows, vectors, problems.squares, d, given, options, limits, out, start, stop
+        many = descent_kernels.dual_descent(*arguments)
         pieces[start] = features[:many].copy(), weights[:many].copy()
 
     run_pieces(fit_labels, labels, threads, work=entries, min_size=1)

@@ -17,7 +17,7 @@ import numpy as np
 from neartag.rerank.candidates import candidates_per_average
 from neartag.rerank.label_centroids import ENTRIES_KEPT_OF_MANY
 from neartag.rerank.plan import RerankPlan
-from neartag.rerank.preparation import LABELS_PER_TRIED, RerankOptions
+from neartag.rerank.preparation import RerankOptions, count_labels_per_tried
 from neartag.search.inverted_index import MAX_ENTRIES_READ
 from neartag.work.data import GIVEN
 from neartag.work.graph import Graph
@@ -260,7 +260,7 @@ def _candidates_of_all(job: Job, task: Task) -> Amounts:
 
 def _rankers(job: Job, task: Task) -> Amounts:
     arguments = task.arguments
-    share = 1 / LABELS_PER_TRIED
+    share = 1 / count_labels_per_tried(job.shape.pairs)
     if kind(task) == "fit_rankers":
         share = 1.0 if arguments["of"] == "all" else 1 - share
     labels = float(arguments["last"] - arguments["first"])
