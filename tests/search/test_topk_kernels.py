@@ -147,6 +147,27 @@ def test_restricted_top(rows, width, n, wanted, many, seed):
     assert (outside(ids, start, stop) == -7).all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_rows_among_very_many_features_are_scored_to_the_same_bits(seed):
+    random = np.random.default_rng(seed)
+    narrow = random_csr(random, 20, 40), random_csr(random, 30, 40)
+    # Half of the features share their place in the small table with one of the others.
+    step, half = int(inverted_index_kernels.SLOTS), np.sort(random.choice(10_000, 20, replace=False))
+    places = np.concatenate([half, half + 8 * step]).astype(np.int32)
+    width = 16 * step
+    assert width >= inverted_index_kernels.MIN_WIDE > 40
+    wide = tuple(csr_matrix((each.data, places[each.indices], each.indptr), (each.shape[0], width)) for each in narrow)
+    listed = np.tile(np.arange(30, dtype=np.int32), (20, 1))
+    found = []
+    for Q, P in (narrow, wide):
+        ids, values = np.empty((20, 5), np.int32), np.empty((20, 5), np.float32)
+        query = np.zeros(Q.shape[1], np.float32)
+        inverted_index_kernels.restricted_top(parts(Q), parts(P), *frozen(listed), query, ids, values, 0, 20)
+        found.append((ids.tolist(), values.tolist()))
+    assert found[0] == found[1]
+    assert sum(ids[0] >= 0 for ids in found[0][0]) > 10
+
+
 @given(ranges(), st.integers(1, 300), st.integers(1, 12), st.integers(1, 200), st.booleans(), seeds)
 @settings(max_examples=60)
 def test_row_top_goes_on_where_it_was(rows, columns, wanted, cut, ties, seed):

@@ -17,6 +17,9 @@ ROW = types.Tuple((IDS, VALUES))  # the features of one row, and their values
 SCORES = FLOAT[::1]
 # Of n and d entries each; see `sparse_top`.
 SCRATCH = types.Tuple((SCORES, ID[::1], FLOAT[::1]))
+# From so many features on, a query laid out as an array is larger than a core's own cache, and a row shares few of its
+# features with it. Which ones these may be is asked of a small table first.
+MIN_WIDE, SLOTS = 65_536, np.uint32(16_384)
 
 
 @kernel(FLOAT(FLOAT, COUNT))
@@ -75,16 +78,26 @@ def _score_in_full(point, candidates, rows, query, ids, values):
     """
     indices, data = point
     r_indptr, r_indices, r_data = rows
+    is_wide = query.shape[0] >= MIN_WIDE
+    may_have = np.zeros(SLOTS if is_wide else 0, np.bool_)
     for p in range(len(indices)):
         query[indices[p]] = data[p]
+        if is_wide:
+            may_have[np.uint32(indices[p]) % SLOTS] = True
     filled = 0
     for t in range(len(candidates)):
         row = candidates[t]
         if row < 0:
             continue
         total = np.float32(0.0)
-        for p in range(r_indptr[row], r_indptr[row + 1]):
-            total += query[np.uint32(r_indices[p])] * r_data[p]
+        if is_wide:
+            for p in range(r_indptr[row], r_indptr[row + 1]):
+                feature = np.uint32(r_indices[p])
+                if may_have[feature % SLOTS]:
+                    total += query[feature] * r_data[p]
+        else:
+            for p in range(r_indptr[row], r_indptr[row + 1]):
+                total += query[np.uint32(r_indices[p])] * r_data[p]
         if total != 0.0:
             filled = insert(total, row, filled, ids, values)
     for p in range(len(indices)):
