@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from neartag.data import registry
 from neartag.linalg.rows import as_rows, normalise
 from neartag.metrics import evaluate
-from neartag.x1 import ensemble, kmeans
+from neartag.x1 import centroids, ensemble, kmeans
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.cluster_training import MAX_SIZE_RATIO
 
@@ -64,7 +64,7 @@ def partition_by_labels(Y: csr_matrix):
         smoothed.data[smoothed.data < 0.02] = 0  # the long tail of words says little and makes rows nearly dense
         smoothed.eliminate_zeros()
         found = kmeans.partition(smoothed, settings.count, max_size=None, seed=seed, threads=threads)
-        return kmeans.Partition(kmeans.find_centroids(X, found.assignment, found.n_clusters), found.assignment)
+        return centroids.Partition(centroids.find_centroids(X, found.assignment, found.n_clusters), found.assignment)
 
     return make_partition
 

@@ -23,8 +23,8 @@ from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.errors import ModelError, ParameterError
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import normalise
+from neartag.x1.centroids import route
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.kmeans import route
 
 SMALL = {"n_learners": 2, "n_clusters": 3, "max_iter": 3, "l2": 1.0, "n_jobs": 1}
 

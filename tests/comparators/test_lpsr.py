@@ -29,7 +29,8 @@ from neartag.comparators.lpsr.label_assignment import (
 from neartag.comparators.lpsr.naive_bayes import fit_naive_bayes
 from neartag.core.errors import ParameterError
 from neartag.linalg.rows import csr_arrays, normalise
-from neartag.x1.kmeans import Partition, partition, route
+from neartag.x1.centroids import Partition, route
+from neartag.x1.kmeans import partition
 
 SMALL = {"partitions": 3, "labels_per_partition": 20, "n_jobs": 1}
 

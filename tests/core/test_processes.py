@@ -65,3 +65,15 @@ def test_helpers_that_are_there_already_do_all():
         with processes.offer_processes(replace(offered, has_started=lambda: True)):
             assert [result for _, result in all_of(BLOCKS)] == [measure(*block) for block in BLOCKS]
         assert executor.calls == len(BLOCKS)
+
+
+@pytest.mark.parametrize("error", [OSError, ImportError, NotImplementedError])
+def test_where_no_helper_can_be_started_all_is_done_here(error):
+    def refuse():
+        raise error("no semaphores here")
+
+    with inline_helpers(2) as executor:
+        offered = processes.offered_processes()
+        with processes.offer_processes(replace(offered, start=refuse)):
+            assert [result for _, result in all_of(BLOCKS)] == [measure(*block) for block in BLOCKS]
+        assert executor.calls == 0

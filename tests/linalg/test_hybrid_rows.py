@@ -17,7 +17,8 @@ from neartag.linalg.hybrid_rows import HybridRows, as_one_matrix, vectors_of, wo
 from neartag.linalg.products import matmul
 from neartag.linalg.single_row import as_csr_arrays
 from neartag.linalg.validation import check_features, check_training
-from neartag.x1.kmeans import partition, route
+from neartag.x1.centroids import route
+from neartag.x1.kmeans import partition
 
 
 def made(n=30, d=20, e=7, weight=0.5, seed=0, coded=False) -> HybridRows:

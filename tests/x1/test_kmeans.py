@@ -15,8 +15,10 @@ from neartag.core.errors import ParameterError
 from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.rows import as_rows, normalise
+from neartag.x1 import centroids as centroids_module
 from neartag.x1 import kmeans as module
-from neartag.x1.kmeans import partition, route
+from neartag.x1.centroids import route
+from neartag.x1.kmeans import partition
 
 
 @pytest.fixture(autouse=True)
@@ -295,7 +297,7 @@ def test_points_follow_truncated_centroids(entries):
 @pytest.mark.parametrize("entries", [1, 10, 50])
 def test_truncated_centroids_keep_their_largest_entries(entries):
     whole = partition(text_rows(), 6, seed=1).centroids
-    found = module._keep_largest_entries(whole, entries)
+    found = centroids_module._keep_largest_entries(whole, entries)
     assert isinstance(found, csr_matrix)
     dense = found.toarray()
     for cluster in range(6):
@@ -321,7 +323,7 @@ def test_many_clusters_are_as_good_as_plain_k_means():
     X = normalise(as_rows(synthetic.make(6000, 3000, 400, 30, 2, topics=60).X))
 
     def spread(found):  # mean squared distance to the own centroid
-        means = module.find_centroids(X, found.assignment, found.n_clusters)
+        means = centroids_module.find_centroids(X, found.assignment, found.n_clusters)
         own = np.asarray(X.multiply(csr_matrix(means.T)[found.assignment]).sum(axis=1)).ravel()
         return float(np.mean(1 - 2 * own + (means**2).sum(axis=0)[found.assignment]))
 

@@ -12,7 +12,7 @@ from neartag.core.threads import single_threaded_blas
 from neartag.data import synthetic
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.rows import dense, normalise, row_block
-from neartag.x1.kmeans import route
+from neartag.x1.centroids import route
 from neartag.x1.kmeans_blocks import Clusters, assign_block, average_clusters, find_clusters, join_blocks
 
 

@@ -12,9 +12,10 @@ from neartag.data import synthetic
 from neartag.experiments.printed import TABLE_2
 from neartag.linalg.rows import normalise
 from neartag.x1 import algorithm, partition_steps, steps
+from neartag.x1.centroids import route
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.cluster_training import EXACT_SWEEPS, EXACT_TOL
-from neartag.x1.kmeans import partition, route
+from neartag.x1.kmeans import partition
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.parameters import PARAMETERS
 from neartag.x1.resolve import DataFacts, resolve

@@ -13,8 +13,8 @@ from contract import problem
 from neartag import store
 from neartag.linalg.rows import as_rows, normalise
 from neartag.search.inverted_index import FeatureIndex
+from neartag.x1.centroids import route
 from neartag.x1.classifier import X1Classifier
-from neartag.x1.kmeans import route
 from neartag.x1.learner import Learner
 from neartag.x1.model import X1Model
 from neartag.x1.update import Drift, add, drift, forget, reconstruction_error

@@ -21,7 +21,7 @@ from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Seri
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.linalg.rows import as_rows, normalise
-from neartag.x1.kmeans import route
+from neartag.x1.centroids import route
 
 METHODS = (*methods.X1_COLUMNS, "leml", "fastxml")
 CLUSTERS = (1, 2, 4, 8, 16, 32)

@@ -18,10 +18,10 @@ from neartag.evaluation.metrics import precision_at
 from neartag.experiments.methods import CUTS
 from neartag.linalg.rows import Rows, compact, csr_arrays, normalise, used_columns
 from neartag.search.weights import Voters
+from neartag.x1.centroids import Partition
 from neartag.x1.cluster_training import EXACT_SWEEPS, EXACT_TOL, make_partition
 from neartag.x1.embedding import embed
 from neartag.x1.ensemble import learner_seeds
-from neartag.x1.kmeans import Partition
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.regression import admm

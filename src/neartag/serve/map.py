@@ -20,8 +20,8 @@ from neartag.storage.bundle import StoredModel
 from neartag.tagging.explain import labels_of, votes
 from neartag.tagging.ranking import has_features
 from neartag.tagging.tagger import TextTagger
+from neartag.x1.centroids import route
 from neartag.x1.embedding import embed
-from neartag.x1.kmeans import route
 from neartag.x1.learner import Cluster
 
 MAX_SAMPLE_POINTS = 2000  # to compute directions from

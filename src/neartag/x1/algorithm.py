@@ -12,7 +12,7 @@ Letters and line numbers are the paper's; points are rows here, where the paper 
       line 6: ADMM (eq. 5)                 admm           x1.regression.admm
       line 7: Z = V X                      train          x1.embedding.embed
     Algorithm 2                            predict        x1.model.X1Model.predict_topk
-      line 1: the nearest cluster          predict        x1.kmeans.route
+      line 1: the nearest cluster          predict        x1.centroids.route
       line 2: z = V x                      predict        x1.embedding.embed
       line 3: its nearest neighbours       neighbours     search.exact.nearest, search.cells.Cells.nearest
       line 4: how often each label is      vote           x1.vote.vote

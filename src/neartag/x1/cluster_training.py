@@ -9,8 +9,9 @@ from scipy.sparse import csr_matrix
 
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.rows import Rows, compact, is_dense, normalise, used_columns
+from neartag.x1.centroids import Partition
 from neartag.x1.embedding import embed
-from neartag.x1.kmeans import Partition, partition
+from neartag.x1.kmeans import partition
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.learner import Cluster
 from neartag.x1.parameters import UNLIMITED

@@ -8,8 +8,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from neartag.linalg.rows import Rows
+from neartag.x1.centroids import Partition
 from neartag.x1.cluster_training import make_partition
-from neartag.x1.kmeans import Partition
 from neartag.x1.settings import ClusterSettings, X1Settings
 
 

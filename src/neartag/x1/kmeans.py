@@ -1,7 +1,5 @@
 """Partition the points by k-means of their unit feature rows (line 1 of Algorithm 1, section 2.2 of the paper).
 
-Training points and new points follow one rule: the nearest centroid, that is the largest x·c − ‖c‖²/2.
-
 Plain k-means costs n · C a round, which with C = n/100000 grows as n². Many clusters are therefore found in two stages:
 √C coarse groups first, then each group's share of the clusters. At last each point goes to the nearest of the clusters
 of its own group and of the groups next to it. That costs n · √C a round.
@@ -17,13 +15,11 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from neartag.core.errors import ParameterError
-from neartag.core.threads import run_ranges
 from neartag.linalg.coded_rows import CodedRows, float_blocks
 from neartag.linalg.hybrid_rows import HybridRows
 from neartag.linalg.products import matmul
 from neartag.linalg.rows import Rows, dense, row_block, take_rows
-from neartag.linalg.single_row import SingleRow
-from neartag.search import topk_kernels
+from neartag.x1.centroids import Partition, find_centroids, route, sparse_centroids, truncate_centroids
 from neartag.x1.parameters import STARTS
 
 # The original program stops after 7 rounds; beyond some 20 the assignment of text hardly changes any more.
@@ -42,22 +38,8 @@ SAMPLE_PER_CLUSTER, MIN_SAMPLE = 2000, 20_000
 POOL_PER_START, MIN_POOL = 100, 5000
 # A split that leaves more than this share of the points together has told nothing apart.
 MAX_SHARE_TOGETHER = 0.95
-# Rows scored against the centroids at once, so that the scores stay in cache and never form an n × C array; and rows
-# squared at once.
-BLOCK_ROWS, SQUARED_ROWS = 8192, 1024
-
-
-@dataclass
-class Partition:
-    """Clusters of the points: their centroids, and the cluster of each training point."""
-
-    centroids: Rows  # (d, C), a column a cluster; CSR where truncated
-    assignment: np.ndarray  # (n,) int32
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters, none of them empty."""
-        return int(self.centroids.shape[1])
+# Rows squared at once.
+SQUARED_ROWS = 1024
 
 
 def partition(
@@ -91,36 +73,6 @@ def partition(
     if centroid_entries is None or centroid_entries >= X.shape[1]:
         return Partition(find_centroids(X, assignment, int(assignment.max(initial=0)) + 1), assignment)
     return truncate_centroids(X, assignment, centroid_entries, max_size, threads)
-
-
-def route(
-    X: Rows | SingleRow,
-    centroids: Rows,
-    probes: int = 1,
-    threads: int = 1,
-    *,
-    offset: np.ndarray | None = None,
-    block_rows: int = BLOCK_ROWS,
-) -> np.ndarray:
-    """Return for each row its `probes` nearest clusters (n, probes), nearest first.
-
-    `offset` are the centroids' `half_squares`, where they are known.
-    """
-    n, count = X.shape[0], centroids.shape[1]
-    probes = min(probes, count)
-    if count == 1:
-        return np.zeros((n, 1), np.int32)
-    offset = half_squares(centroids) if offset is None else offset
-    if isinstance(X, SingleRow):
-        return np.argsort(offset - X.matmul(centroids), kind="stable")[None, :probes]
-    nearest = np.empty((n, probes), np.int32)
-    score = np.empty((min(n, block_rows), probes), np.float32)
-    for first in range(0, n, block_rows):
-        block = row_block(X, first, min(first + block_rows, n))
-        scores = matmul(block, centroids, threads) - offset  # (block, C)
-        rows = scores.shape[0]
-        run_ranges(topk_kernels.row_top, rows, threads, scores, 0, nearest[first : first + rows], score[:rows])
-    return nearest
 
 
 @dataclass(frozen=True)
@@ -262,26 +214,6 @@ def _draw_far_apart(X: Rows, count: int, rng: np.random.Generator) -> np.ndarray
     return np.unique(chosen)
 
 
-def find_centroids(X: Rows, assignment: np.ndarray, count: int) -> np.ndarray:
-    """Centroids (d, C) of an assignment; an empty cluster's is zero."""
-    means = sparse_centroids(X, assignment, count)
-    return np.ascontiguousarray(means.toarray() if sparse.issparse(means) else means, np.float32)
-
-
-def sparse_centroids(X: Rows, assignment: np.ndarray, count: int) -> Rows:
-    """The same, sparse where X is; of hybrid rows dense."""
-    n = X.shape[0]
-    sizes = np.bincount(assignment, minlength=count)
-    share = (1 / np.maximum(sizes, 1)).astype(np.float32)
-    member = csr_matrix((share[assignment], assignment, np.arange(n + 1)), shape=(n, count))  # (n, C)
-    if isinstance(X, HybridRows):
-        means = np.zeros((X.dim, count), np.float32)
-        for block, vectors in float_blocks(X.vectors):
-            means += np.float32(X.vector_weight) * (vectors.T @ member[block])
-        return np.vstack([(X.words.T @ member).toarray(), means])  # (d + e, C)
-    return X.T @ member  # (d, C)
-
-
 def _row_squares(X: Rows) -> np.ndarray:
     """Return the squared length of each row (n,), in float32."""
     if isinstance(X, HybridRows):
@@ -316,32 +248,3 @@ def split_large(X: Rows, assignment: np.ndarray, max_size: int, options: Options
         count += len(fresh) - 1
         waiting += [int(numbers[piece]) for piece in np.flatnonzero(fresh > max_size)]
     return assignment
-
-
-def truncate_centroids(X: Rows, assignment: np.ndarray, entries: int, max_size: int | None, threads: int) -> Partition:
-    """Truncate the centroids, and let the points follow: trained and new ones must be routed by the same centroids.
-
-    Where that would overfill a cluster the points keep the place they had.
-    """
-    centroids = _keep_largest_entries(find_centroids(X, assignment, int(assignment.max(initial=0)) + 1), entries)
-    moved = route(X, centroids, 1, threads)[:, 0]
-    if max_size is not None and np.bincount(moved).max() > max_size:
-        return Partition(centroids, assignment)
-    left, moved = np.unique(moved, return_inverse=True)  # clusters that nobody follows are dropped
-    return Partition(csr_matrix(centroids[:, left]), moved.reshape(-1).astype(np.int32))
-
-
-def _keep_largest_entries(centroids: np.ndarray, entries: int) -> csr_matrix:
-    """Keep the `entries` largest of each column, as CSR (d, C)."""
-    if entries >= centroids.shape[0]:
-        return csr_matrix(centroids)
-    kept = np.argpartition(np.abs(centroids), -entries, axis=0)[-entries:]  # (entries, C)
-    small = np.zeros_like(centroids)
-    np.put_along_axis(small, kept, np.take_along_axis(centroids, kept, axis=0), axis=0)
-    return csr_matrix(small)
-
-
-def half_squares(centroids: Rows) -> np.ndarray:
-    """Return ‖c‖²/2 of each centroid (C,), what its product with a point is less by."""
-    squares = centroids.multiply(centroids) if sparse.issparse(centroids) else centroids * centroids
-    return (np.asarray(squares.sum(axis=0)).ravel() / 2).astype(np.float32)

@@ -14,20 +14,16 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from neartag.linalg.rows import Rows, dense, take_rows
+from neartag.x1.centroids import Partition, find_centroids, route, sparse_centroids, truncate_centroids
 from neartag.x1.kmeans import (
     MAX_FLAT_CLUSTERS,
     MIN_SAMPLE,
     SAMPLE_PER_CLUSTER,
     Options,
-    Partition,
     assign,
     assign_in_groups,
-    find_centroids,
     renumber,
-    route,
-    sparse_centroids,
     split_large,
-    truncate_centroids,
 )
 
 # Points of a block: up to so many are divided in one piece.

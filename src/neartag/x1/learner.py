@@ -15,8 +15,8 @@ from neartag.linalg.single_row import SingleRow
 from neartag.search import topk_kernels
 from neartag.search.cells import MIN_POINTS_FOR_CELLS, NPROBE, Cells, build_cells
 from neartag.search.exact import Neighbours, nearest, nearest_to_one
+from neartag.x1.centroids import half_squares, route
 from neartag.x1.embedding import embed
-from neartag.x1.kmeans import half_squares, route
 
 
 @dataclass

@@ -13,7 +13,7 @@ from neartag.search.inverted_index import FeatureIndex
 from neartag.search.vector_index import VectorIndex
 from neartag.work.data import VECTOR_WEIGHT
 from neartag.work.parts import Arrays, Parts, TaskContext, get_json, get_matrix, put_json, put_matrix
-from neartag.x1.kmeans import Partition
+from neartag.x1.centroids import Partition
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.model import X1Model
 from neartag.x1.settings import X1Settings

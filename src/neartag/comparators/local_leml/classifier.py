@@ -21,9 +21,9 @@ from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
 from neartag.linalg.packing import are_within, require
 from neartag.linalg.rows import Rows, normalise
+from neartag.x1.centroids import Partition
 from neartag.x1.cluster_training import MAX_SIZE_RATIO
 from neartag.x1.ensemble import make_partitions
-from neartag.x1.kmeans import Partition
 from neartag.x1.resolve import partition_counts
 from neartag.x1.settings import ClusterSettings
 

@@ -15,7 +15,7 @@ from neartag.core.progress import Progress
 from neartag.core.threads import single_threaded_blas
 from neartag.linalg.products import matmul, matmul_rows
 from neartag.linalg.rows import Rows, compact, select_columns, used_columns
-from neartag.x1.kmeans import route
+from neartag.x1.centroids import route
 
 
 @dataclass

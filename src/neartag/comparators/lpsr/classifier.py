@@ -30,7 +30,8 @@ from neartag.comparators.shared.scores import to_unit_interval
 from neartag.core.progress import Progress
 from neartag.linalg.packing import require
 from neartag.linalg.rows import Rows, normalise
-from neartag.x1.kmeans import partition, route
+from neartag.x1.centroids import route
+from neartag.x1.kmeans import partition
 
 # Weights of no larger size are dropped from linear machines.
 MIN_KEPT_WEIGHT = 0.01

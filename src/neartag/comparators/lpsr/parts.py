@@ -14,7 +14,7 @@ from neartag.core.progress import Progress
 from neartag.core.threads import run_pieces
 from neartag.linalg import csr
 from neartag.linalg.rows import Rows
-from neartag.x1.kmeans import Partition, route
+from neartag.x1.centroids import Partition, route
 
 # Points a part, and the labels assigned to it: a share of those that occur anywhere, but some at least.
 POINTS_PER_PART = 1000
