@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 
@@ -25,6 +26,10 @@ def peak_memory() -> int | None:
         from neartag.core import windows_memory
 
         return windows_memory.peak()
+    # Linux counts into a new process's ru_maxrss what the one that started it held: the peak of the memory itself begins
+    # anew.
+    with suppress(OSError, StopIteration, IndexError, ValueError), open("/proc/self/status", encoding="ascii") as file:
+        return 1024 * next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
