@@ -26,8 +26,7 @@ def peak_memory() -> int | None:
         from neartag.core import windows_memory
 
         return windows_memory.peak()
-    # Linux counts into a new process's ru_maxrss what the one that started it held: the peak of the memory itself begins
-    # anew.
+    # Linux counts into a new process's ru_maxrss what the one that started it held. VmHWM begins anew.
     with suppress(OSError, StopIteration, IndexError, ValueError), open("/proc/self/status", encoding="ascii") as file:
         return 1024 * next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
     import resource
