@@ -1,6 +1,7 @@
 """How training grows with the number of points: processor seconds of a refined training, of parts of one made-up set.
 
-    python benchmarks/growth.py run 250000 500000 1000000        each in a process of its own, one after the other
+    python benchmarks/growth.py run 250000 500000 1000000        each in a process of its own, one after the other;
+                                                                 again: one more run of each
     python benchmarks/growth.py table --write                    the slope, and the table of docs/scaling.md
 
 One set of WikiLSHTC's features and labels is made; each training has the first points of it. So features, labels and
@@ -79,17 +80,20 @@ def run(sizes: list[int], folder: Path) -> None:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         result = json.loads(done.stdout)
         print(f"{points:,} points: {result['cpu']:.0f} s of CPU, largest cluster {result['largest cluster']:,}")
-        pages.keep(NAME, {**pages.kept(NAME), str(points): result})
+        kept = pages.kept(NAME)
+        pages.keep(NAME, {**kept, str(points): [*kept.get(str(points), []), result]})
 
 
-def make_table(results: list[dict]) -> str:
-    """Return the table, with the slope of the logarithms."""
-    lines = ["| points | CPU | µs of CPU a point | largest cluster |", "|---|---|---|---|"]
-    for each in results:
-        micro = 1e6 * each["cpu"] / each["points"]
-        lines.append(f"| {each['points']:,} | {each['cpu']:.0f} s | {micro:.0f} | {each['largest cluster']:,} |")
-    logs = np.log([[each["points"], each["cpu"]] for each in results])
-    lines += ["", f"Slope of log CPU seconds against log points: {np.polyfit(*logs.T, 1)[0]:.2f}."]
+def make_table(results: list[list[dict]]) -> str:
+    """Return the table of the runs of each number of points, with the slope of the logarithms of their means."""
+    lines = ["| points | CPU of each run | µs of CPU a point, mean | largest cluster |", "|---|---|---|---|"]
+    means = []
+    for runs in results:
+        points, cpu = runs[0]["points"], [run["cpu"] for run in runs]
+        means.append([points, np.mean(cpu)])
+        told = ", ".join(f"{each:.0f}" for each in cpu)
+        lines.append(f"| {points:,} | {told} s | {1e6 * np.mean(cpu) / points:.0f} | {runs[0]['largest cluster']:,} |")
+    lines += ["", f"Slope of log CPU seconds against log points: {np.polyfit(*np.log(means).T, 1)[0]:.2f}."]
     return "\n".join(lines)
 
 
@@ -109,7 +113,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="neartag-growth-") as folder:
             run(given.points, Path(folder))
     else:
-        table = make_table(sorted(pages.kept(NAME).values(), key=lambda each: each["points"]))
+        table = make_table(sorted(pages.kept(NAME).values(), key=lambda runs: runs[0]["points"]))
         print(table)
         if given.write:
             pages.insert("scaling growth", table, PAGE)
