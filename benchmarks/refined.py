@@ -150,7 +150,9 @@ def section(result: dict) -> str:
             least, most = figure(min(ratios)), figure(max(ratios))
             lines.append(f"- Wall time, {word}: {least} to {most} times that of {METHODS[REFERENCE][0]}.")
     for one in sets:
-        titles = [peer_tune.title(name) if result["tuned"] else METHODS[name][0] for name in PEERS]
+        titles = [METHODS[name][0] for name in PEERS]
+        if result["tuned"]:
+            titles = [peer_tune.title(name) for name in (*PEERS, *COMPARATORS)]
         absent = [title for title in titles if title not in (*one["peers"], result["method"])]
         if result["tuned"]:
             plain = [title for title in one["peers"] if title in (METHODS[name][0] for name in PEERS)]
