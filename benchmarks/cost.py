@@ -350,12 +350,14 @@ class Steps:
             return getattr(rows, "nnz", rows.size), rows.shape[0], getattr(other, "shape", (other,))[-1]
 
         def run() -> dict:
-            with watch(partition, "_choose_starts", "route", "sparse_centroids", note=noted) as calls:
+            steps = "_choose_starts", "route", "find_centroids", "sparse_centroids"
+            with watch(partition, *steps, note=noted) as calls:
                 partition.partition(X, count, threads=self.cores)
             return calls
 
         _, calls = best(run)
-        starts, routes, means = calls.values()
+        starts, routes, *averages = calls.values()
+        means = [call for each in averages for call in each]
         cost = sum((starting(*about) for _, about in starts), Cost())
         peak = fetch_peak(X.shape[1], max(draws(clusters) for _, (*_, clusters) in starts), self.cores)
         self.add(f"partition into {count}: starts", spent(starts), cost, "fetching", peak)
