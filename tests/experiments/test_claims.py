@@ -12,6 +12,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report import html
 from neartag.experiments.report.blocks import Table, Text
 from neartag.experiments.results import Record, Results, Summary
+from neartag.experiments.tail import tail_table
 
 PRECISIONS = ("P@1", "P@3", "P@5")
 
@@ -34,7 +35,8 @@ def ensemble(method, values, seed=0):
 
 
 def bands(tail, head):
-    return {"0-5": {"R@5": tail, "pairs": 10.0}, "6-20": {"R@5": head, "pairs": 10.0}, "21+": {"R@5": 0, "pairs": 0.0}}
+    found = {"0-5": (tail, 10.0), "6-20": (head, 30.0), "21+": (0, 0.0)}
+    return {band: {"R@5": value, "labels": pairs / 2, "pairs": pairs} for band, (value, pairs) in found.items()}
 
 
 def as_claimed(sign=1, labels=400_000):
@@ -133,6 +135,33 @@ def test_what_is_claimed_of_other_sizes_or_sets_is_not_applicable():
     counts = [list(found.values()).count(answer) for answer in ANSWERS]
     assert f"{counts[0]} agree with the paper, {counts[1]} disagree, {counts[2]} are too close" in summary
     assert f"{counts[3]} are not applicable" in summary
+
+
+def test_the_tail_is_told_of_sets_without_one_too():
+    head = {band: values for band, values in bands(20, 40).items() if band != "0-5"}
+    more = {"21+": {"R@5": 60, "labels": 9.0, "pairs": 50.0}}
+    ahead = {"6-20": {**head["6-20"], "R@5": 47}, "21+": {**more["21+"], "R@5": 61}}
+    rows = [
+        row("table3", "x1", data="delicious", bands=ahead, **at(1.0)),
+        row("table3", "leml", data="delicious", bands=head | more, **at(1.0)),
+    ]
+    table = next(each for each in claims.EXPERIMENT.report(Results(dict(rows), Plan())) if isinstance(each, Table))
+    (found,) = [entry[2:6] for entry in table.rows if "at most 5" in entry[0]]
+    assert found == ["Delicious", "R@5", "6-20: +7.00, 21+: +1.00; no label is as rare as that", NOT_HERE]
+
+
+def test_the_table_of_the_tail_has_a_row_of_each_band_that_test_labels_are_in():
+    rows = [
+        row("table3", "x1", 0, bands=bands(20, 41)),
+        row("table3", "x1", 1, bands=bands(30, 43)),
+        row("table3", "leml", 0, bands=bands(10, 50)),
+        row("table3", "cs", 0),
+    ]
+    (table,) = tail_table(Results(dict(rows), Plan()), ("leml", "x1", "cs"))
+    assert table.columns[1:] == ["documents of a label", "labels", "of the test labels", "LEML", "X1 (paper)"]
+    assert [row[1:4] for row in table.rows] == [["0-5", "5", "25.0%"], ["6-20", "15", "75.0%"]]
+    assert [(row[4].value, row[5].value, row[5].runs) for row in table.rows] == [(10, 25, 2), (50, 42, 2)]
+    assert tail_table(Results(dict(rows[3:]), Plan()), ("cs",)) == []
 
 
 def test_what_was_not_measured_is_said_to_be_so():

@@ -511,8 +511,24 @@ def test_the_time_against_the_points_searched_is_a_line_where_it_is_one():
     table, plot, words = timings.EXPERIMENT.report(of(*runs, *other, plain))
     assert table.rows[0][2].value == 3.0
     assert list(plot.series[0].x) == [1000, 2000, 4000]
-    assert "100.0% of the variance" in words.paragraphs[0]
+    assert "one at a time, a straight line explains 100.0% of the variance" in words.paragraphs[0]
     assert "0.500 ms, and 1.000 ms for each thousand" in words.paragraphs[0]
+    assert "all at once, a straight line" in words.paragraphs[0]
+    assert "0.000 ms, and 0.200 ms for each thousand" in words.paragraphs[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "grown"),
+    [
+        (("yso-finna-en-100k",), {"yso-finna-en-100k"}),
+        (("bibtex", "delicious", "yso-finna-en-100k"), {"delicious", "yso-finna-en-100k"}),
+        (("debian",), {"debian"}),
+    ],
+)
+def test_times_are_taken_with_more_clusters_on_wanted_sets_only(data, grown):
+    cells = timings.EXPERIMENT.cells(Plan(data=data))
+    assert {cell.data for cell in cells} == set(data)
+    assert {cell.data for cell in cells if cell.option("clusters")} == grown
 
 
 # The command

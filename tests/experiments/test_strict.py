@@ -84,6 +84,28 @@ def test_the_choice_is_the_best_on_held_out_points_alone(parts):
     assert [(choice.neighbours, choice.voters) for choice, _, _ in same] == [(3, 3), (5, 5)]
 
 
+def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monkeypatch):
+    learned = []
+    embed_labels = trials.embed_labels
+    monkeypatch.setattr(trials, "embed_labels", lambda *args, **more: learned.append(0) or embed_labels(*args, **more))
+
+    def run(reading):
+        cell = Plan(data=("debian",), quick=True).cell("readings", "debian", "x1", reading=reading)
+        return readings.EXPERIMENT.run(cell, Work(1))
+
+    names = [readings.PRINTED, "cosine-distance", "ties-nearest", "cosine-labels", "not-itself", "raw-rows"]
+    readings._embed_once.cache_clear()
+    together, counts = [], []
+    for name in names:
+        before = len(learned)
+        together.append(run(name))
+        counts.append(len(learned) - before)
+    assert counts == [2, 0, 0, 2, 2, 2]  # held out, and whole
+    for name, shared in zip(names[1:3], together[1:3], strict=True):
+        readings._embed_once.cache_clear()
+        assert run(name) == shared
+
+
 def test_each_reading_differs_from_the_printed_one():
     assert len(readings.READINGS) >= 6
     plan = Plan(data=("bibtex",), seeds=1)

@@ -15,6 +15,7 @@ from neartag.experiments.printed import TABLE_1
 from neartag.experiments.report.blocks import Block, Number, Table, Text
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
+from neartag.experiments.tail import tail_table
 
 METHODS = (*methods.X1_COLUMNS, "leml", "fastxml", "lpsr-nb", "knn")
 # What else is told of a method: its heading, its unit, and decimals.
@@ -51,7 +52,7 @@ class LargeSets(Experiment):
         return {**methods.assess(methods.as_classifier(model, work.jobs), parts), **cost}
 
     def report(self, results: Results) -> list[Block]:
-        """Return the table."""
+        """Return the table, what it cost, and the same by bands of documents per label."""
         own = results.select(self.name)
         shown = [method for method in METHODS if any(cell.method == method for cell in own.records)]
         rows: list[list[str | Number]] = []
@@ -69,7 +70,7 @@ class LargeSets(Experiment):
         headings = ["data set", "", *map(methods.title, shown)]
         table = Table("", headings, rows, note, compared=range(2, len(headings)))
         costs = _cost_table(own, shown)
-        return [*_what_stands_for_what(own), table, *_printed_only(own), costs]
+        return [*_what_stands_for_what(own), table, *_printed_only(own), costs, *tail_table(own, shown)]
 
 
 def _what_stands_for_what(own: Results) -> list[Block]:

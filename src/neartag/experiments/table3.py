@@ -15,6 +15,7 @@ from neartag.experiments.printed import TABLE_1B, TABLE_3, TABLE_3_DEVIATIONS
 from neartag.experiments.report.blocks import Block, Number, Table
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
+from neartag.experiments.tail import tail_table
 
 METHODS = (*methods.X1_COLUMNS, *(method for method in TABLE_3 if method != methods.STRICT))
 SPLITS = 10
@@ -49,7 +50,7 @@ class SmallSets(Experiment):
         return methods.measure(cell.method, self.settings(cell), parts, cell.seed, work)
 
     def report(self, results: Results) -> list[Block]:
-        """Return Table 3 and its extract."""
+        """Return Table 3, its extract, and the same by bands of documents per label."""
         own = results.select(self.name)
         if not own.records:
             return []
@@ -61,6 +62,7 @@ class SmallSets(Experiment):
         return [
             comparison("", own, METHODS, note),
             comparison("Table 1 (b), an extract", own, extract, "The same numbers as in Table 3."),
+            *tail_table(own, METHODS),
         ]
 
 

@@ -31,6 +31,7 @@ WARM_UP_POINTS = 200
 FEW_SVP_STEPS = 3
 SINGLE_POINTS = 300  # predicted one at a time
 PAPER_SET = "WikiLSHTC"
+PREDICTION_TIMES = {"predict_ms_alone": "one at a time", "predict_ms_a_point": "all at once"}
 QUANTITIES = {
     "train_seconds": ("training a learner, s", 2),
     "predict_ms_a_point": ("predicting a point, all at once, ms", 4),
@@ -56,8 +57,8 @@ class Timings(Experiment):
         ]
         if plan.wants(methods.STRICT):
             # The largest of the small sets, and each of the large ones.
-            grown = [datasets.choose_small(plan.data)[-1], *datasets.choose_large(plan.data)]
-            for data in grown:
+            small = [data for data in sets if not datasets.is_large(data)]
+            for data in [*small[-1:], *sets[len(small) :]]:
                 cells += [plan.cell(self.name, data, methods.STRICT, clusters=count) for count in CLUSTERS]
         return cells
 
@@ -152,11 +153,10 @@ def _table(own: Results) -> Table:
 
 
 class Growth(NamedTuple):
-    """How the time of single points grows with the points that are searched: a straight line, and how well it fits."""
+    """How the time of a point grows with the points that are searched: a straight line, and how well it fits."""
 
     sizes: np.ndarray
-    alone: np.ndarray  # ms per point, one at a time
-    batch: np.ndarray  # ms per point, all at once
+    times: np.ndarray  # ms per point
     start: float  # ms
     slope: float  # ms for each point searched
     explained: float  # share of the variance
@@ -164,35 +164,37 @@ class Growth(NamedTuple):
     def describe(self) -> str:
         """Return the line for people."""
         return (
-            f"a straight line explains {100 * self.explained:.1f}% of the variance of the time of single points: "
-            f"{self.start:.3f} ms, and {1000 * self.slope:.3f} ms for each thousand points searched"
+            f"a straight line explains {100 * self.explained:.1f}% of the variance: {self.start:.3f} ms, and "
+            f"{1000 * self.slope:.3f} ms for each thousand points searched"
         )
 
 
-def growth(own: Results) -> Growth | None:
+def growth(own: Results, quantity: str) -> Growth | None:
     """Return the line through the measurements of one data set with more and more clusters; None if they are few."""
     measurements = sorted(
-        (measured["points_searched"], measured["predict_ms_alone"], measured["predict_ms_a_point"])
+        (measured["points_searched"], measured[quantity])
         for cell, measured in own.items()
         if cell.option("clusters") is not None and cell.method == methods.STRICT
     )
     if len(measurements) < 3:
         return None
-    sizes, alone, batch = np.array(measurements, dtype=float).T
-    slope, start = np.polyfit(sizes, alone, 1)
-    return Growth(sizes, alone, batch, float(start), float(slope), float(np.corrcoef(sizes, alone)[0, 1] ** 2))
+    sizes, times = np.array(measurements, dtype=float).T
+    slope, start = np.polyfit(sizes, times, 1)
+    return Growth(sizes, times, float(start), float(slope), float(np.corrcoef(sizes, times)[0, 1] ** 2))
 
 
 def _report_growth(own: Results, data: str) -> list[Block]:
-    line = growth(own)
-    if line is None:
-        return []
-    ends = np.array([line.sizes.min(), line.sizes.max()])
-    series = [
-        Series("one at a time", line.sizes, line.alone),
-        Series("all at once", line.sizes, line.batch),
-        Series("straight line through the first", ends, line.start + line.slope * ends, style="dashed"),
-    ]
+    series, words = [], []
+    for quantity, kind in PREDICTION_TIMES.items():
+        line = growth(own, quantity)
+        if line is None:
+            return []
+        ends = np.array([line.sizes.min(), line.sizes.max()])
+        series += [
+            Series(kind, line.sizes, line.times),
+            Series(f"straight line, {kind}", ends, line.start + line.slope * ends, style="dashed"),
+        ]
+        words.append(f"{kind}, {line.describe()}")
     counts = ", ".join(map(str, CLUSTERS))
     return [
         Figure(
@@ -203,7 +205,7 @@ def _report_growth(own: Results, data: str) -> list[Block]:
             "ms per point",
             f"One learner of X1 (paper) with {counts} clusters.",
         ),
-        Text([f"{datasets.title(data)}, {counts} clusters: {line.describe()}."]),
+        Text([f"{datasets.title(data)}, {counts} clusters: {'; '.join(words)}."]),
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from neartag.experiments import datasets, figure1c, figure2, methods
 from neartag.experiments.claims.findings import (
@@ -24,11 +23,11 @@ from neartag.experiments.claims.leads import (
 )
 from neartag.experiments.printed import TABLE_1, TABLE_4
 from neartag.experiments.results import Results, summarise
+from neartag.experiments.tail import METRIC, band_sizes
 
 X1 = methods.STRICT
 NOT_THE_PAPERS = methods.X1_COLUMNS[1:]  # columns that the paper does not have
 RARE_BAND = "0-5"  # labels that at most five training documents have
-RARE_METRIC = "R@5"  # share of a band's labels that are among the first five predictions
 WSABIE_LEAD, WSABIE_SETS = 10.0, 2  # points at P@1, on "multiple" sets
 
 Check = Callable[[Results], Iterator[Finding]]
@@ -193,15 +192,18 @@ def _gains_on_rare_labels(results: Results) -> Iterator[Finding]:
     for experiment in ("table3", "table1"):
         for data, own in by_data(results, experiment):
             means = band_gains(own)
-            if RARE_BAND not in means or len(means) < 2:
+            if len(means) < 2:
                 continue
             listed = ", ".join(f"{band}: {mean:+.2f}" for band, mean in means.items())
+            if RARE_BAND not in means:
+                yield not_here(datasets.title(data), listed, "no label is as rare as that", METRIC)
+                continue
             largest_other = max(mean for band, mean in means.items() if band != RARE_BAND)
             agrees = means[RARE_BAND] > max(0.0, largest_other)
             best = max(means, key=lambda band: means[band])
             yield _finding(
                 data,
-                RARE_METRIC,
+                METRIC,
                 listed,
                 agrees,
                 f"the gain is largest on labels in {best} documents: {_tail_size(own)}",
@@ -220,16 +222,13 @@ def band_gains(own: Results) -> dict[str, float]:
         if X1 in bands and "leml" in bands:
             for band, leml in bands["leml"].items():
                 if leml["pairs"] > 0:
-                    gains.setdefault(band, []).append(bands[X1][band][RARE_METRIC] - leml[RARE_METRIC])
+                    gains.setdefault(band, []).append(bands[X1][band][METRIC] - leml[METRIC])
     return {band: summarise(values).mean for band, values in gains.items()}
 
 
 def _tail_size(own: Results) -> str:
-    bands: dict[str, Any] = next((measured["bands"] for measured in own.values() if "bands" in measured), {})
-    pairs = {band: float(values["pairs"]) for band, values in bands.items()}
-    return (
-        f"{100 * pairs.get(RARE_BAND, 0.0) / max(1.0, sum(pairs.values())):.1f}% of the test labels are such rare ones"
-    )
+    pairs = {band: count for band, (_, count) in band_sizes(own).items()}
+    return f"{100 * pairs.get(RARE_BAND, 0) / max(1, sum(pairs.values())):.1f}% of the test labels are such rare ones"
 
 
 def _too_many_clusters(results: Results) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ def _global_error(results: Results) -> Iterator[Finding]:
 
 def _time_between(results: Results) -> Iterator[Finding]:
     for data, own in by_data(results.select(clusters=None), "timings"):
-        for name, kind in (("predict_ms_alone", "one at a time"), ("predict_ms_a_point", "all at once")):
+        for name, kind in timings.PREDICTION_TIMES.items():
             summaries = [own.select(method=method).summary(name) for method in ("fastxml", X1, "leml")]
             times = [summary.mean for summary in summaries if summary is not None]
             if len(times) == len(summaries):
@@ -82,12 +82,13 @@ def _at_size(results: Results, data: str, told: str, agrees: bool, measure: str 
 
 def _time_linear(results: Results) -> Iterator[Finding]:
     for data, own in by_data(results, "timings"):
-        line = timings.growth(own)
-        if line is not None:
-            agrees = line.explained >= MIN_EXPLAINED and line.slope > 0
-            cause = f"what does not depend on the cluster takes {line.start:.3f} ms, the search of the largest "
-            cause += f"{line.slope * line.sizes.max():.3f} ms"
-            yield Finding(datasets.title(data), "", line.describe(), answer_of(agrees), "" if agrees else cause)
+        for name, kind in timings.PREDICTION_TIMES.items():
+            line = timings.growth(own, name)
+            if line is not None:
+                agrees = line.explained >= MIN_EXPLAINED and line.slope > 0
+                cause = f"what does not depend on the cluster takes {line.start:.3f} ms, the search of the largest "
+                cause += f"{line.slope * line.sizes.max():.3f} ms"
+                yield Finding(datasets.title(data), kind, line.describe(), answer_of(agrees), "" if agrees else cause)
 
 
 def _scales(results: Results) -> Iterator[Finding]:
