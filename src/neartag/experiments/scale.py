@@ -236,7 +236,9 @@ def _row(data: str, method: str, own: Results, limits: Limits) -> list[Entry]:
         shape,
         name,
         fraction,
-        " / ".join(f"{measured[what]:,}" for what in ("points", "features", "labels")),
+        "\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}".join(
+            f"{measured[what]:,}" for what in ("points", "features", "labels")
+        ),
         *(Number(measured[precision]) for precision in methods.PRECISIONS),
         Number(measured["train_seconds"] / 60),
         Number(measured["peak_mb"] / 1000),

@@ -10,6 +10,7 @@ from neartag.experiments.report.blocks import Block, Entry, Number, Table
 from neartag.experiments.results import Results, summarise
 
 METRIC = "R@5"  # share of a band's labels that are among the first five predictions
+LEAST_SHARE = 0.001  # of the test labels that is told as a number
 NOTE = (
     f"{METRIC}: of the test points' labels that so many training documents have, the share that is among a method's "
     "first five answers, in percent. Bands without such labels are left out."
@@ -26,7 +27,8 @@ def tail_table(own: Results, columns: Sequence[str]) -> list[Block]:
         whole = sum(pairs for _, pairs in sizes.values())
         for band, (labels, pairs) in sizes.items():
             numbers = [_number(of_data.select(method=method), band) for method in shown]
-            rows.append([datasets.title(data), band, f"{labels:,}", f"{100 * pairs / whole:.1f}%", *numbers])
+            share = f"{100 * pairs / whole:.1f}%" if pairs >= LEAST_SHARE * whole else f"< {LEAST_SHARE:.1%}"
+            rows.append([datasets.title(data), band, f"{labels:,}", share, *numbers])
     if not rows:
         return []
     headings = ["data set", "documents of a label", "labels", "of the test labels", *map(methods.title, shown)]
