@@ -22,13 +22,19 @@ from neartag.metrics import evaluate
 DATA = ["bibtex", "delicious", "mediamill-rand", "eurlex4k-partial"]
 
 
-def search(method: str, name: str, seed: int, count: int, points: int) -> list[tuple[dict, list[float]]]:
+ALL_POINTS = 10**9
+Grid = tuple[dict, dict]  # what training and what prediction is tried with
+
+
+def search(
+    method: str, name: str, seed: int, count: int, points: int = ALL_POINTS, grid: Grid | None = None
+) -> list[tuple[dict, list[float]]]:
     """Return settings and their P@1, P@3, P@5 and CPU seconds on the held-out part, the best first."""
     X, Y, groups = training_data(name)
     if points < X.shape[0]:
         chosen = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:points])
         X, Y, groups = X[chosen], Y[chosen], np.arange(points)
-    training, prediction = GRIDS[method].get(name, GRIDS[method].get("", ({}, {})))
+    training, prediction = grid or GRIDS[method].get(name, GRIDS[method].get("", ({}, {})))
     found: dict[tuple, list] = {}
     for train, held in folds(groups, count, seed):
         for settings in combinations(training):
@@ -45,16 +51,21 @@ def search(method: str, name: str, seed: int, count: int, points: int) -> list[t
     return sorted(means, key=lambda each: -sum(each[1][:3]))
 
 
+def report(method: str, name: str, seed: int, count: int, points: int = ALL_POINTS, grid: Grid | None = None) -> None:
+    """Search, and print the best settings."""
+    best = search(method, name, seed, count, points, grid)
+    print(f"\n{method} on {name}: the best on the held-out part (mean of {count} folds)")
+    for settings, values in best[:8]:
+        print(" / ".join(f"{value:.2f}" for value in values), settings, flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("method", choices=list(GRIDS))
     parser.add_argument("names", nargs="*", default=DATA)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--folds", type=int, default=1)
-    parser.add_argument("--points", type=int, default=10**9, help="training points at most, drawn at random")
+    parser.add_argument("--points", type=int, default=ALL_POINTS, help="training points at most, drawn at random")
     arguments = parser.parse_args()
     for each in arguments.names:
-        best = search(arguments.method, each, arguments.seed, arguments.folds, arguments.points)
-        print(f"\n{arguments.method} on {each}: the best on the held-out part (mean of {arguments.folds} folds)")
-        for settings, values in best[:8]:
-            print(" / ".join(f"{value:.2f}" for value in values), settings, flush=True)
+        report(arguments.method, each, arguments.seed, arguments.folds, arguments.points)

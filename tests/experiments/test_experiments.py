@@ -218,7 +218,7 @@ def test_each_place_has_a_figure_before_any_has_ten():
     plan = Plan(data=("bibtex", "delicious"), methods=("x1", "knn"))
     cells = runner.pending_cells(plan, [table3.EXPERIMENT], {}, Behaviours(Path("nowhere")))
     assert [cell.seed for cell in cells] == sorted(cell.seed for cell in cells)
-    assert len(cells) == 2 * 4 * 10  # the three columns of X1, and knn
+    assert len(cells) == 2 * 5 * 10  # the three columns of X1, and knn with plain and with weighted votes
 
 
 def test_the_time_left_is_what_cells_like_these_took():
@@ -595,10 +595,10 @@ def test_a_large_set_in_the_repositorys_format_is_measured(alone):
     found = read_records(alone / "results")
     assert {each.failed for each in found.values()} == {""}
     assert {cell.data for cell in found} == {"wikilshtc"}
-    assert {cell.method for cell in found} == {"", "knn", *methods.X1_COLUMNS}
+    assert {cell.method for cell in found} == {"", "knn", "knn-weighted", *methods.X1_COLUMNS}
     page = (alone / "reproduction.md").read_text()
     assert "paper 55.57" in page
-    assert "4 of the paper's five large sets cannot be had here: Wiki10, DeliciousLarge, Amazon, Ads1M" in page
+    assert "Of the paper's five large sets these are not here: Wiki10, DeliciousLarge, Amazon, Ads1M" in page
 
 
 def test_quick_tables_on_the_embedded_corpus_alone(alone, monkeypatch):

@@ -128,14 +128,20 @@ def _report_data(own: Results, data: str) -> list[Block]:
         f"Percent left unexplained, {clusters} clusters by the k-means of X1 (paper). The first three curves are of Y. "
         "The last two are of YᵀY on the pairs of label neighbours Ω: another and easier target, since the other pairs "
         "need not be kept. Equal stored numbers: as many in all clusters together as the global SVD has, spent where "
-        "they explain most. The SVD of YᵀY is the best of its rank for all pairs, not only for those in Ω."
+        "they explain most. The SVD of YᵀY is the best of its rank for all pairs, not only for those in Ω, so that the "
+        "best for Ω leaves no more: where X1's curve is above it, SVP has not arrived there yet."
     )
+    if "x1" not in curves:
+        note += " X1 (paper) is not measured on this set."
     title = datasets.title(data)
     plot = Figure(
         f"Figure 1 (a), {title}", f"figure1a-{data}", series, "dimension L̂", "percent left", note, y_log=_spans(series)
     )
     headings = ["L̂", *(CURVES[curve][1] for curve in shown), *(["steps of SVP (last fall)"] if steps else [])]
-    table_note = "Steps: the most in any cluster; beside it, by what share of itself the last step lowered the error."
+    table_note = (
+        "Steps: the most in any cluster; beside it, by what share of itself the last step lowered the error. SVP goes "
+        f"along the tangent here, for at most {SVP_STEPS} steps, {LARGE_SVP_STEPS} on a large set."
+    )
     return [plot, Table(f"Figure 1 (a) in numbers, {title}", headings, rows, table_note if steps else "")]
 
 

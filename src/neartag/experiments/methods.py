@@ -65,8 +65,30 @@ VARIANTS = {
         words="neartag's preset for the set, or its defaults: votes by embedding and by features propose labels, and a "
         "linear ranker of each label decides; not in the paper",
     ),
+    "wsabie": Variant("WSABIE", "wsabie", {"vote_weight": "uniform"}),
+    "wsabie-weighted": Variant("WSABIE, weighted votes", "wsabie", {}),
+    "knn": Variant("kNN", "knn", {"vote_weight": "uniform"}),
+    "knn-weighted": Variant("kNN, weighted votes", "knn", {}),
     "fastxml-1": Variant("FastXML-1", "fastxml", {"trees": 1}),
     "lpsr-nb": Variant("LPSR-NB", "lpsr", {"scorer": "naive_bayes"}),
+}
+# Columns that the paper does not have: no verdict on its claims rests on them.
+NOT_IN_PAPER = (OWN, REFINED, "wsabie-weighted", "knn-weighted")
+# What `benchmarks/choose_paper.py --plain` chose where each neighbour has one vote, as X1 (paper)'s have: the presets
+# were chosen for weighted votes.
+PLAIN_CHOICES: dict[str, dict[str, dict[str, Any]]] = {
+    "wsabie": {
+        "bibtex": {"ranking": "dot"},
+        "delicious": {"neighbours": 50},
+        "mediamill": {"neighbours": 5},
+        "eurlex": {"ranking": "dot"},
+    },
+    "knn": {
+        "bibtex": {"neighbours": 20},
+        "delicious": {"neighbours": 30, "metric": "euclidean"},
+        "mediamill": {"neighbours": 5, "metric": "cosine"},
+        "eurlex": {"neighbours": 5},
+    },
 }
 # Votes alone decide in the paper, so they do in every column of X1 whose settings do not say otherwise: settings that
 # results were kept with name `refine` only where it is on.
@@ -116,10 +138,11 @@ def settings_for(variant: str, data: str, *, large: bool = False, quick: bool = 
 def preset(variant: str, data: str) -> dict[str, Any]:
     """Return the settings of a method on a data set: its preset, or the defaults if it has none, and the changes."""
     column = find_variant(variant)
+    changes = {**column.changes, **PLAIN_CHOICES.get(variant, {}).get(presets.preset_name(data), {})}
     try:
-        return {**presets.get(data, column.method), **column.changes}
+        return {**presets.get(data, column.method), **changes}
     except ParameterError:
-        return dict(column.changes)
+        return changes
 
 
 def paper_settings(data: str, *, large: bool = False, quick: bool = False) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from neartag.experiments.results_folder import read_records, write_record
 
 # Experiments by name, in the order of the report; each is the module or package of that name.
 NAMES = (
+    "summary",
     "table1",
     "scale",
     "table2",

@@ -10,10 +10,11 @@ from neartag.experiments.report.blocks import Block, Entry, Number, Table
 from neartag.experiments.results import Results, summarise
 
 METRIC = "R@5"  # share of a band's labels that are among the first five predictions
-LEAST_SHARE = 0.001  # of the test labels that is told as a number
+LEAST_SHARE = 0.001  # of the test labels: a band with fewer says nothing
 NOTE = (
     f"{METRIC}: of the test points' labels that so many training documents have, the share that is among a method's "
-    "first five answers, in percent. Bands without such labels are left out."
+    f"first five answers, in percent. Bands with fewer than {LEAST_SHARE:.1%} of the test labels are left out; numbers "
+    "of labels are means over splits."
 )
 
 
@@ -24,21 +25,29 @@ def tail_table(own: Results, columns: Sequence[str]) -> list[Block]:
     for data in datasets.in_table_order(own.names("data")):
         of_data = own.select(data=data)
         sizes = band_sizes(of_data)
-        whole = sum(pairs for _, pairs in sizes.values())
-        for band, (labels, pairs) in sizes.items():
-            numbers = [_number(of_data.select(method=method), band) for method in shown]
-            share = f"{100 * pairs / whole:.1f}%" if pairs >= LEAST_SHARE * whole else f"< {LEAST_SHARE:.1%}"
-            rows.append([datasets.title(data), band, f"{labels:,}", share, *numbers])
+        for band, (labels, share) in sizes.items():
+            if share >= LEAST_SHARE:
+                numbers = [_number(of_data.select(method=method), band) for method in shown]
+                rows.append([datasets.title(data), band, f"{labels:,.0f}", f"{share:.1%}", *numbers])
     if not rows:
         return []
     headings = ["data set", "documents of a label", "labels", "of the test labels", *map(methods.title, shown)]
     return [Table("The tail: labels by their number of documents", headings, rows, NOTE, range(4, len(headings)))]
 
 
-def band_sizes(own: Results) -> dict[str, tuple[int, int]]:
-    """Return the labels of each band and how often test points have them, in the first split; none of empty bands."""
-    bands: dict[str, Any] = next((measured["bands"] for measured in own.values() if "bands" in measured), {})
-    return {band: (int(each["labels"]), int(each["pairs"])) for band, each in bands.items() if each["pairs"]}
+def band_sizes(own: Results) -> dict[str, tuple[float, float]]:
+    """Return how many labels each band has and their share of the test labels, over all splits of one data set."""
+    splits: dict[int, dict[str, Any]] = {
+        cell.seed: measured["bands"] for cell, measured in own.items() if "bands" in measured
+    }
+    labels: dict[str, list[float]] = {}
+    pairs: dict[str, float] = {}
+    for bands in splits.values():
+        for band, found in bands.items():
+            labels.setdefault(band, []).append(found["labels"])
+            pairs[band] = pairs.get(band, 0.0) + found["pairs"]
+    whole = sum(pairs.values())
+    return {band: (summarise(labels[band]).mean, pairs[band] / whole) for band in labels if pairs[band]}
 
 
 def _number(own: Results, band: str) -> Number:

@@ -11,6 +11,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import linregress
 
 from neartag.experiments import datasets, methods
 from neartag.experiments.datasets import Parts
@@ -31,6 +32,7 @@ WARM_UP_POINTS = 200
 FEW_SVP_STEPS = 3
 SINGLE_POINTS = 300  # predicted one at a time
 PAPER_SET = "WikiLSHTC"
+MAX_CHANCE = 0.05  # that a slope is chance
 PREDICTION_TIMES = {"predict_ms_alone": "one at a time", "predict_ms_a_point": "all at once"}
 QUANTITIES = {
     "train_seconds": ("training a learner, s", 2),
@@ -160,6 +162,7 @@ class Growth(NamedTuple):
     start: float  # ms
     slope: float  # ms for each point searched
     explained: float  # share of the variance
+    rises: bool  # whether the slope is above zero beyond chance
 
     def describe(self) -> str:
         """Return the line for people."""
@@ -179,8 +182,9 @@ def growth(own: Results, quantity: str) -> Growth | None:
     if len(measurements) < 3:
         return None
     sizes, times = np.array(measurements, dtype=float).T
-    slope, start = np.polyfit(sizes, times, 1)
-    return Growth(sizes, times, float(start), float(slope), float(np.corrcoef(sizes, times)[0, 1] ** 2))
+    line = linregress(sizes, times)
+    rises = bool(line.slope > 0 and line.pvalue < MAX_CHANCE)
+    return Growth(sizes, times, float(line.intercept), float(line.slope), float(line.rvalue**2), rises)
 
 
 def _report_growth(own: Results, data: str) -> list[Block]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neartag.experiments import methods
-from neartag.experiments.claims import accuracy, others
+from neartag.experiments.claims import accuracy, ensembles, others
 from neartag.experiments.claims.findings import ANSWERS, NO, Claim, Finding
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Table, Text
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment
 
-CLAIMS = (*accuracy.CLAIMS, *others.CLAIMS)
+CLAIMS = (*accuracy.CLAIMS, *ensembles.CLAIMS, *others.CLAIMS)
 NOT_FOUND = "the cause is not found yet"
 
 
@@ -30,18 +30,25 @@ class Claims(Experiment):
         """Return each claim with what was measured of it, how often it holds, and the causes where it does not."""
         if not results:
             return []
-        checked = {claim: list(claim.check(results)) for claim in CLAIMS}
+        checked = check_all(results)
         note = (
             f"All verdicts rest on {methods.title(methods.STRICT)}. Differences are in points of percent, means over "
             "the runs that are there; ± is the standard deviation of the difference over runs. A difference of no more "
-            "than two standard errors is too close to tell. Synthetic sets are left out: their labels are made up."
+            "than two standard errors is too close to tell; for one run the error is that of two samples of as many "
+            "test points, which is larger than that of the same points. Synthetic sets are left out: their labels are "
+            "made up."
         )
         columns = ["the paper claims", "where", "data set", "measure", "measured", "agrees"]
         return [
-            Text([_count(checked)]),
+            Text([count_answers(checked)]),
             Table("", columns, _rows(checked), note),
             *_disagreements(checked),
         ]
+
+
+def check_all(results: Results) -> dict[Claim, list[Finding]]:
+    """Return what was found of every claim."""
+    return {claim: list(claim.check(results)) for claim in CLAIMS}
 
 
 def _rows(checked: dict[Claim, list[Finding]]) -> list[list[Entry]]:
@@ -53,14 +60,14 @@ def _rows(checked: dict[Claim, list[Finding]]) -> list[list[Entry]]:
     return rows
 
 
-def _count(checked: dict[Claim, list[Finding]]) -> str:
+def count_answers(checked: dict[Claim, list[Finding]]) -> str:
     """Say how often measurements agree with the paper."""
     answers = [finding.answer for found in checked.values() for finding in found]
     agree, disagree, close, not_here = (answers.count(answer) for answer in ANSWERS)
     missing = [claim.statement for claim, found in checked.items() if not found]
     counts = (
         f"{len(answers)} checks of {len(checked)} claims: {agree} agree with the paper, {disagree} disagree, {close} "
-        f"are too close to tell, and {not_here} are not applicable here."
+        f"{'is' if close == 1 else 'are'} too close to tell, and {not_here} are not applicable here."
     )
     return counts + (f" Not measured: {'; '.join(missing)}." if missing else "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from neartag.experiments import datasets
@@ -47,11 +47,36 @@ def answer_of(agrees: bool | None) -> Answer:
     return CLOSE if agrees is None else YES if agrees else NO
 
 
-def is_ahead(lead: Summary) -> bool | None:
-    """Return whether a difference is positive; None if it is no larger than twice its standard error."""
-    if lead.mean == 0 or (lead.deviation is not None and abs(lead.mean) <= 2 * lead.deviation / lead.runs**0.5):
+def is_ahead(lead: Summary, one_run: float = 0.0) -> bool | None:
+    """Return whether a difference is positive; None if it is no larger than twice its standard error.
+
+    A single run does not show its error: `one_run` stands for it.
+    """
+    least = one_run if lead.deviation is None else 2 * lead.deviation / lead.runs**0.5
+    if lead.mean == 0 or abs(lead.mean) <= least:
         return None
     return lead.mean > 0
+
+
+def chance(level: float, points: float) -> float:
+    """Return twice the standard error of a difference of two percentages near a level, each over so many points.
+
+    It is that of two samples, more than of the same points twice: a larger difference is no chance. 0: not known.
+    """
+    share = min(max(level / 100, 0.0), 1.0)
+    return 200 * (2 * share * (1 - share) / points) ** 0.5 if points else 0.0
+
+
+def all_ahead(answers: Iterable[bool | None]) -> bool | None:
+    """Return whether all are; None if some are too close and none is not."""
+    given = list(answers)
+    return False if False in given else None if None in given else True
+
+
+def finding(data: str, name: str, text: str, agrees: bool | None, cause: str) -> Finding:
+    """Return the finding of a comparison on a data set; the cause is told of a disagreement only."""
+    answer = answer_of(agrees)
+    return Finding(datasets.title(data), name, text, answer, cause if answer == NO else "")
 
 
 def not_here(where: str, measured: str, reason: str, measure: str = "") -> Finding:

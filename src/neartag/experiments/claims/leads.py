@@ -1,9 +1,8 @@
-"""By how much one method is ahead of another, run by run, and what a lead that is not the paper's comes from."""
+"""By how much one method is ahead of another, run by run."""
 
 from __future__ import annotations
 
-from neartag.experiments import datasets, methods
-from neartag.experiments.printed import TABLE_1, TABLE_3
+from neartag.experiments.claims.findings import chance
 from neartag.experiments.results import Results, Summary, summarise
 
 
@@ -42,31 +41,7 @@ def describe_lead(lead: Summary) -> str:
     return f"{lead.mean:+.2f}{spread} points ({lead.runs} run{'s' if lead.runs > 1 else ''})"
 
 
-def explain_lead(own: Results, data: str, one: str, other: str, name: str) -> str:
-    """Say which of two methods differs more from its printed number: that is where another order comes from."""
-    place, paper = methods.PRECISIONS.index(name), datasets.paper_name(data)
-    apart = {}
-    for method in (one, other):
-        printed = (TABLE_3.get(method, {}).get(paper) or TABLE_1.get(method, {}).get(paper)) if paper else None
-        summary = own.select(method=method).summary(name)
-        if printed is None or summary is None:
-            return ""
-        apart[method] = summary.mean - printed[place]
-    larger = max(apart, key=lambda method: abs(apart[method]))
-    told = ", ".join(f"{methods.title(method)} {value:+.2f}" for method, value in apart.items())
-    return f"against the printed numbers {told}: most of the change is in {methods.title(larger)}"
-
-
-def explain_routing(results: Results, data: str) -> str:
-    """Say what more learners bring on a set: where that is much, one cluster for each point was the loss."""
-    own = results.select("table4", data, methods.STRICT) or results.select("figure2", data, methods.STRICT)
-    if not own:
-        return ""
-    runs = [measured["P@1"] for measured in own.values()]
-    first, last = (summarise([run[place] for run in runs]).mean for place in (0, -1))
-    knn = results.select("table1", data, "knn").summary("P@1")
-    plain = f"; kNN over all points has {knn.mean:.2f}" if knn else ""
-    return (
-        f"a point is looked up in one cluster of each learner: P@1 is {first:.2f} with one learner and {last:.2f} with "
-        f"{len(runs[0])}{plain}"
-    )
+def chance_on(results: Results, data: str, level: float) -> float:
+    """Return how much two precisions near a level may differ by chance in one run on a set's test points."""
+    points = max((int(measured["test"]) for measured in results.select("table2", data).values()), default=0)
+    return chance(level, points)

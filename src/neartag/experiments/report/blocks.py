@@ -55,7 +55,7 @@ class Table:
     best: Literal["largest", "smallest"] = "largest"
 
     def winners(self, row: Sequence[Entry], printed: bool = False) -> set[int]:
-        """Return the columns of the best measured, or printed, number of a row: several if they are equal."""
+        """Return the columns of the best measured, or printed, number of a row: several if equal, none if all are."""
         values: dict[int, float] = {}
         for column in self.compared:
             entry = row[column]
@@ -63,7 +63,7 @@ class Table:
                 value = entry.printed if printed else entry.value
                 if value is not None:
                     values[column] = round(value, entry.digits)
-        if len(values) < 2:
+        if len(set(values.values())) < 2:
             return set()
         best = (max if self.best == "largest" else min)(values.values())
         return {column for column, value in values.items() if value == best}
