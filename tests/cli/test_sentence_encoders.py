@@ -14,6 +14,7 @@ import pytest
 
 from cli_helpers import fail, invoke, succeed
 from neartag import TextTagger, X1Classifier, presets
+from neartag.data import mapped
 from neartag.encoders.hybrid import HybridFeatures
 from neartag.encoders.sentence import SentenceFeatures
 from neartag.encoders.sentence_models.vector_cache import VectorCache, default_cache
@@ -75,6 +76,13 @@ def test_texts_are_tagged_by_their_meaning(work, model):
     assert "near in meaning by " in succeed("explain", model, ENGLISH, "-k", 1)
     report = json.loads(succeed("evaluate", model, work / "test.jsonl", "--json", "-q"))
     assert report["metrics"]["P@1"] == 100
+
+
+def test_words_in_files_are_told_of_where_vectors_stand_beside_them(work, tmp_path, monkeypatch):
+    monkeypatch.setattr(mapped, "IN_MEMORY_SHARE", 1e-9)  # as where the data take much of the memory
+    command = ("train", work / "train.jsonl", tmp_path / "m", "--encoder", work / "static", *KINDS["both"], *TRAIN)
+    labels = 8 * 230  # bytes: each document has one
+    assert json.loads(succeed(*command))["mapped_bytes"] > 2 * labels
 
 
 def test_shared_words_stand_beside_those_near_in_meaning(work):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neartag.cli import output
 from neartag.cli.urls import name_of
 from neartag.methods import registry
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def suggest_next(model: str, takes_texts: bool, *, quiet: bool) -> None:
@@ -31,8 +34,19 @@ def count_mapped_bytes(dataset: Any) -> int:
     """Return how many bytes of the training data are in mapped files instead of memory."""
     from neartag.data.mapped import mapped_bytes
 
-    X, Y = dataset.X, dataset.Y
-    return mapped_bytes(*((X.indices, X.data) if hasattr(X, "indices") else (X,)), Y.indices, Y.data)
+    return mapped_bytes(*_arrays(dataset.X), *_arrays(dataset.Y))
+
+
+def _arrays(rows: Any) -> list[np.ndarray]:
+    """Return the large arrays of rows: sparse, dense, coded, or words with vectors."""
+    from neartag.linalg.coded_rows import CodedRows
+    from neartag.linalg.hybrid_rows import HybridRows
+
+    if isinstance(rows, HybridRows):
+        return [*_arrays(rows.words), *_arrays(rows.vectors)]
+    if isinstance(rows, CodedRows):
+        return [rows.codes, rows.scales]
+    return [rows.indices, rows.data] if hasattr(rows, "indices") else [rows]
 
 
 def show_report(report: dict[str, Any], as_json: bool, things: str, *, quiet: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import suppress
 from typing import Any
 
 
@@ -26,13 +25,28 @@ def peak_memory() -> int | None:
         from neartag.core import windows_memory
 
         return windows_memory.peak()
-    # Linux counts into a new process's ru_maxrss what the one that started it held. VmHWM begins anew.
-    with suppress(OSError, StopIteration, IndexError, ValueError), open("/proc/self/status", encoding="ascii") as file:
-        return 1024 * next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
+    # Linux counts into a new process's ru_maxrss what the one that started it held: what the process held before exec,
+    # as a copy of that one. VmHWM begins anew with exec, though not with fork.
+    known = read_status("VmHWM")
+    if known is not None:
+        return known
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak) if sys.platform == "darwin" else int(peak) * 1024
+
+
+def read_status(name: str, process: int | str = "self") -> int | None:
+    """Return a size that Linux tells of a process, in bytes: "VmRSS" is the memory held, "VmHWM" the most ever held.
+
+    None where the system does not say, or the process has ended.
+    """
+    start = name.encode() + b":"
+    try:
+        with open(f"/proc/{process}/status", "rb") as file:  # the name of a process may be any bytes
+            return next((1024 * int(line.split()[1]) for line in file if line.startswith(start)), None)
+    except (OSError, IndexError, ValueError):
+        return None
 
 
 def _cpu_seconds() -> float:
