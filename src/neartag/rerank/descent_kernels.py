@@ -14,8 +14,9 @@ from neartag.linalg.coded_row_kernels import CODES
 
 # A projected gradient that is no larger moves nothing.
 MIN_GRADIENT = 1e-12
-# A label's features are numbered anew, and its rows copied, where its weights would lie in more than so many places,
-# farther apart than a core's own cache reaches, and the copy has no more than so many entries (4 MB).
+# A label's features are numbered anew, and its rows copied, where rows have at least so many features d, so that its
+# weights may lie farther apart than a core's own cache reaches, and the copy has no more than so many entries. With the
+# feature that each number stands for, and with the weights, that is at most 10 MB: 20 bytes for each entry.
 MIN_SCATTERED, MAX_COPIED = 65_536, 500_000
 
 
