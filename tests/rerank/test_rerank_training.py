@@ -9,13 +9,23 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from contract import problem
-from neartag.linalg.rows import as_rows, csr_arrays, normalise
+from neartag.linalg.rows import as_rows, column_counts, csr_arrays, normalise
+from neartag.rerank import preparation
 from neartag.rerank.label_centroids import LabelCentroids
-from neartag.rerank.preparation import MAX_PAIRS_TRIED, RerankOptions, choose_tried
+from neartag.rerank.plan import RerankPlan
+from neartag.rerank.preparation import (
+    MAX_LABELS_PER_TRIED,
+    MIN_LABELS_TRIED,
+    PAIRS_TRIED,
+    RerankOptions,
+    choose_tried,
+    count_labels_per_tried,
+)
 from neartag.rerank.rankers import Problems, Rankers, fit_problems, fit_rankers, join_rankers
 from neartag.rerank.training import Decision, HeldOutVotes, choose_cost, make_trial
+from neartag.x1 import training
 from neartag.x1.selection import held_out_rows, retrieve_held_out
-from refine_helpers import fitted
+from refine_helpers import fitted, small_model
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +116,72 @@ def test_labels_that_are_not_chosen_have_no_ranker(held):
     assert some.weights[~chosen].nnz == 0
 
 
-@pytest.mark.parametrize("points_of_each", [1, 100, 10_000])
-def test_costs_are_tried_on_one_label_of_four_and_of_very_many_on_fewer(points_of_each):
-    positives = np.full(4000, points_of_each)
+def zipf(labels, pairs):
+    """Return how many points have each label, the most frequent first, about so many in all."""
+    shares = 1 / np.arange(1, labels + 1)
+    return np.maximum(1, (pairs * shares / shares.sum()).astype(np.int64))
+
+
+@pytest.mark.parametrize("positives", [np.full(4000, 250), zipf(20_000, 980_000), np.full(3, 300_000)])
+def test_up_to_a_million_pairs_costs_are_tried_on_every_fourth_label_that_occurs(positives):
+    with_gaps = np.zeros(2 * len(positives), np.int64)
+    with_gaps[1::2] = positives
+    assert with_gaps.sum() <= 1_000_000
+    assert np.array_equal(np.flatnonzero(choose_tried(with_gaps)), np.arange(1, len(with_gaps), 8))
+
+
+@pytest.mark.parametrize(("points_of_each", "step"), [(251, 5), (500, 8), (1000, 16), (100_000, 16)])
+def test_of_more_pairs_fewer_labels_are_tried_but_one_of_sixteen(points_of_each, step):
+    positives = np.full(8000, points_of_each)
     positives[::2] = 0
     tried = choose_tried(positives)
-    assert positives[tried].sum() == min(positives.sum() // 4, MAX_PAIRS_TRIED)
-    assert (positives[tried] > 0).all()
+    assert np.array_equal(np.flatnonzero(tried), np.arange(1, 8000, 2)[step // 2 :: step])
+
+
+@pytest.mark.parametrize("pairs", [1_100_000, 3_000_000, 200_000_000])
+def test_labels_tried_have_their_share_of_the_pairs_however_uneven_these_are(pairs):
+    positives = zipf(300_000, pairs)
+    step = count_labels_per_tried(positives)
+    assert step == min(-(-positives.sum() // PAIRS_TRIED), MAX_LABELS_PER_TRIED)
+    shares = []
+    for own in (positives, positives[::-1], np.random.default_rng(0).permutation(positives)):
+        tried = choose_tried(own)
+        shares.append(own[tried].sum() * step / own.sum())
+        assert tried.sum() * step == pytest.approx(len(own), abs=step)
+    assert 0.6 < min(shares) <= max(shares) < 1.2
+    assert shares[0] == pytest.approx(shares[1]) == pytest.approx(shares[2]), "the order of the labels changes nothing"
+
+
+@pytest.mark.parametrize("labels", [1, 3, 150, 200, 201, 399, 400, 1000, 3199, 3300])
+def test_enough_labels_are_tried_where_few_have_very_many_points(labels):
+    tried = choose_tried(np.full(labels, 1_100_000))
+    assert min(labels, MIN_LABELS_TRIED) <= tried.sum() <= 2 * MIN_LABELS_TRIED
+
+
+def test_labels_of_very_many_pairs_that_no_point_has_are_not_tried():
+    positives = zipf(5000, 5_000_000)
+    positives[::3] = 0
+    assert (positives[choose_tried(positives)] > 0).all()
+
+
+@pytest.mark.parametrize("min_labels_tried", [1, 200])
+def test_rankers_that_were_tried_are_those_of_the_cost_chosen(monkeypatch, min_labels_tried):
+    """Of very many pairs, on some labels or on all: the model is the one that has this cost by order."""
+    monkeypatch.setattr(preparation, "MANY_PAIRS", 0)
+    monkeypatch.setattr(preparation, "PAIRS_TRIED", 200)
+    monkeypatch.setattr(preparation, "MIN_LABELS_TRIED", min_labels_tried)
+    monkeypatch.setattr(training, "MAX_POINTS_TO_REFIT_RANKERS", 0)
+    data = problem()
+    assert count_labels_per_tried(column_counts(data.Y)) == (1 if min_labels_tried == 200 else 3)
+    chosen = small_model().fit(data.X, data.Y)
+    ordered = small_model(refine_cost=chosen.model_.settings.rerank.cost).fit(data.X, data.Y)
+    for one, other in zip(chosen.predict_topk(data.X, 5), ordered.predict_topk(data.X, 5), strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(("labels", "points_of_each"), [(4000, 200), (4000, 600), (100, 50_000)])
+def test_a_trial_is_as_large_as_the_pairs_that_are_tried(labels, points_of_each):
+    counts = np.full(labels, points_of_each)
+    tasks = RerankPlan(100_000, 2000, counts, RerankOptions(), 20).prepare()
+    sizes = [task.size for task in tasks if task.name.startswith("trial-rankers/0/")]
+    assert sum(sizes) == pytest.approx(counts[choose_tried(counts)].sum(), rel=0.01)

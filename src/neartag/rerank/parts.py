@@ -80,7 +80,7 @@ def problems_to_arrays(problems: Problems) -> Arrays:
 
 def problems_from_arrays(arrays: Arrays) -> Problems:
     """Return what rankers are trained on."""
-    return Problems(**arrays)
+    return Problems(arrays["pointer"], arrays["points"], arrays["positives"], arrays["squares"])
 
 
 def rankers_to_arrays(rankers: Rankers) -> Arrays:

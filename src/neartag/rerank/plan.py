@@ -51,6 +51,11 @@ class RerankPlan:
         """Whose rankers the model gets: those of all points, or of the others."""
         return "all" if self.is_refitted else "others"
 
+    @property
+    def labels_per_tried(self) -> int:
+        """On one of how many labels the costs are tried, about: the task that chooses them knows the others' points."""
+        return count_labels_per_tried(self.label_counts)
+
     def _data(self, of: str) -> tuple[str, ...]:
         """Return the parts that tasks read the rows and labels from."""
         names = (ROWS, LABELS) if of == "all" else (f"{OTHERS}/{ROWS}", f"{OTHERS}/{LABELS}")
@@ -86,6 +91,7 @@ class RerankPlan:
                 )
         yield from self._prepare("others")
         if self.options.cost is None:
+            step = self.labels_per_tried
             for place in range(2):
                 for number, (first, last) in enumerate(self._tried_blocks()):
                     yield Task(
@@ -94,7 +100,7 @@ class RerankPlan:
                         STEPS + "fit_trial_rankers",
                         (*self._data("others"), "problems/others"),
                         {"place": place, "first": first, "last": last, "options": asdict(self.options)},
-                        self._pairs(first, last),
+                        self._pairs(first, last) // step,
                     )
 
     def _prepare(self, of: str) -> Iterator[Task]:
@@ -175,7 +181,7 @@ class RerankPlan:
 
     def _tried_blocks(self) -> list[tuple[int, int]]:
         """Return ranges of labels of which the tried ones make up one block of rankers, about."""
-        return self.label_blocks(PAIRS_PER_BLOCK * count_labels_per_tried(self.label_counts.sum()))
+        return self.label_blocks(PAIRS_PER_BLOCK * self.labels_per_tried)
 
     def _pairs(self, first: int, last: int) -> int:
         return int(self.label_counts[first:last].sum())

@@ -19,8 +19,12 @@ COSTS = (0.5, 1.0)
 COSTS_WITH_VECTORS = (0.25, 0.5)
 # The costs are tried on one of so many labels: with one of eight the choice changed on a held-out fifth of BibTeX.
 LABELS_PER_TRIED = 4
-# Of very many, on fewer: labels with so many points in all are enough to choose one number by, and more only cost time.
-MAX_PAIRS_TRIED = 250_000
+# Up to so many pairs of a point and a label, that is. Of more pairs fewer labels are tried, so that about PAIRS_TRIED
+# pairs are: more cost time and hardly change the choice of one number.
+MANY_PAIRS, PAIRS_TRIED = 1_000_000, 250_000
+# But at least one label of so many, and at least so many labels: points held out are few however many there are, and
+# some hundreds of their right labels must be among those tried, or the choice is chance.
+MAX_LABELS_PER_TRIED, MIN_LABELS_TRIED = 16, 200
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
 MAX_POINTS_TO_REFIT_RANKERS = 50_000
 # Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
@@ -50,13 +54,22 @@ class RerankOptions:
         return COSTS
 
 
-def count_labels_per_tried(pairs: float, max_pairs: int = MAX_PAIRS_TRIED) -> int:
-    """Return on one of how many labels the costs are tried, given how many pairs of a point and a label there are."""
-    return max(LABELS_PER_TRIED, ceil(pairs / max_pairs))
+def count_labels_per_tried(positives: np.ndarray) -> int:
+    """Return on one of how many labels the costs are tried, given how many points have each (L,)."""
+    pairs = int(positives.sum())
+    if pairs <= MANY_PAIRS:
+        return LABELS_PER_TRIED
+    wanted = min(ceil(pairs / PAIRS_TRIED), MAX_LABELS_PER_TRIED)
+    return max(1, min(wanted, np.count_nonzero(positives) // MIN_LABELS_TRIED))
 
 
 def choose_tried(positives: np.ndarray) -> np.ndarray:
     """Return the labels (L,) on which the costs are tried, given how many points have each."""
+    step, present = count_labels_per_tried(positives), np.flatnonzero(positives)
+    if positives.sum() <= MANY_PAIRS:
+        chosen = present[::step]
+    else:  # by frequency, each the middle of its stretch: the most frequent alone may have most of the pairs
+        chosen = present[np.argsort(-positives[present], kind="stable")][step // 2 :: step]
     tried = np.zeros(len(positives), bool)
-    tried[np.flatnonzero(positives)[:: count_labels_per_tried(positives.sum())]] = True
+    tried[chosen] = True
     return tried

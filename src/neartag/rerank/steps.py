@@ -80,17 +80,20 @@ def find_hard_negatives(context: TaskContext, of: str, first: int, last: int, si
 
 
 def make_problems(context: TaskContext, of: str) -> Arrays:
-    """Return what each label's ranker is trained on."""
+    """Return what each label's ranker is trained on; of the others also on which labels the costs are tried."""
     Y = read_labels(context, of)
     blocks = [read_matrix(context, name) for name in context.starting(f"hard-negatives/{of}/")]
-    return parts.problems_to_arrays(Problems.from_blocks(read_rows(context, of), Y, blocks))
+    problems = Problems.from_blocks(read_rows(context, of), Y, blocks)
+    # Chosen once: to sort millions of labels in each of thousands of tasks would take long.
+    tried = {"tried": choose_tried(problems.positives)} if of == "others" else {}
+    return parts.problems_to_arrays(problems) | tried
 
 
 def fit_trial_rankers(context: TaskContext, place: int, first: int, last: int, options: dict) -> Arrays:
     """Return rankers of those labels of a block that costs are tried on, at one of the costs."""
     rows, problems = read_rows(context, "others"), _read_problems(context, "others")
     given = RerankOptions(**options)
-    own = problems.for_labels(first, last, choose_tried(problems.positives))
+    own = problems.for_labels(first, last, _read_tried(context))
     cost = given.costs_for(rows)[place]
     return parts.rankers_to_arrays(fit_problems(rows, own, cost, given.min_weight, context.threads))
 
@@ -102,8 +105,7 @@ def choose_cost_of_errors(context: TaskContext, options: dict) -> Arrays:
     place = None
     if len(costs) > 1:
         rankers = [_read_rankers(context, f"trial-rankers/{each}/") for each in range(len(costs))]
-        tried = choose_tried(_read_problems(context, "others").positives)
-        place = choose_cost(read_trial(context), tried, rankers, context.threads)
+        place = choose_cost(read_trial(context), _read_tried(context), rankers, context.threads)
     arrays: Arrays = {}
     put_json(arrays, "chosen", {"cost": float(costs[place or 0]), "place": place})
     return arrays
@@ -113,7 +115,7 @@ def fit_rankers(context: TaskContext, of: str, first: int, last: int, min_weight
     """Return the rankers of a block of labels; of the others' without those that were tried, and are known."""
     rows, problems = read_rows(context, of), _read_problems(context, of)
     chosen = read_cost(context)
-    wanted = None if of == "all" or chosen["place"] is None else ~choose_tried(problems.positives)
+    wanted = None if of == "all" or chosen["place"] is None else ~_read_tried(context)
     own = problems.for_labels(first, last, wanted)
     return parts.rankers_to_arrays(fit_problems(rows, own, chosen["cost"], min_weight, context.threads))
 
@@ -170,6 +172,11 @@ def _read_problems(context: TaskContext, of: str) -> Problems:
     return parts.problems_from_arrays(context.get(f"problems/{of}"))
 
 
+def _read_tried(context: TaskContext) -> np.ndarray:
+    """Return the labels (L,) on which the costs are tried."""
+    return context.get("problems/others")["tried"]
+
+
 def _read_rankers(context: TaskContext, prefix: str) -> Rankers:
     return join_rankers([parts.rankers_from_arrays(context.get(name)) for name in context.starting(prefix)])
 
@@ -178,7 +185,5 @@ def _read_rankers_of_others(context: TaskContext) -> Rankers:
     place = read_cost(context)["place"]
     if place is None:
         return _read_rankers(context, "rankers/others/")
-    tried = choose_tried(_read_problems(context, "others").positives)
-    return _read_rankers(context, "rankers/others/").with_labels(
-        _read_rankers(context, f"trial-rankers/{place}/"), tried
-    )
+    tried = _read_rankers(context, f"trial-rankers/{place}/")
+    return _read_rankers(context, "rankers/others/").with_labels(tried, _read_tried(context))

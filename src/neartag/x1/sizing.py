@@ -17,7 +17,7 @@ import numpy as np
 from neartag.rerank.candidates import candidates_per_average
 from neartag.rerank.label_centroids import ENTRIES_KEPT_OF_MANY
 from neartag.rerank.plan import RerankPlan
-from neartag.rerank.preparation import RerankOptions, count_labels_per_tried
+from neartag.rerank.preparation import RerankOptions
 from neartag.search.inverted_index import MAX_ENTRIES_READ
 from neartag.work.data import GIVEN
 from neartag.work.graph import Graph
@@ -74,6 +74,12 @@ class Job:
             has_index=float(first_choices(settings).vote.feature_share) > 0,
             is_refitted=is_refitted(shape.points, self.held_out, settings),
         )
+
+    @cached_property
+    def labels_per_tried(self) -> int:
+        """On one of how many labels the rankers' cost is tried."""
+        assert self.plan.reranker is not None
+        return self.plan.reranker.labels_per_tried
 
     @property
     def candidates(self) -> int:
@@ -259,14 +265,14 @@ def _candidates_of_all(job: Job, task: Task) -> Amounts:
 
 
 def _rankers(job: Job, task: Task) -> Amounts:
-    arguments = task.arguments
-    share = 1 / count_labels_per_tried(job.shape.pairs)
+    arguments, share = task.arguments, 1 / job.labels_per_tried
+    pairs = float(task.size)  # of a trial those of the labels tried
     if kind(task) == "fit_rankers":
         share = 1.0 if arguments["of"] == "all" else 1 - share
+        pairs *= share
     labels = float(arguments["last"] - arguments["first"])
-    each = share * job.shape.features_per_point
     return {
-        "entries": task.size * job.with_wrong * each,
+        "entries": pairs * job.with_wrong * job.shape.features_per_point,
         "labels": share * labels,
         "all labels": float(job.shape.labels),
     }

@@ -53,8 +53,8 @@ NO_POINTS = np.empty(0, np.int64)
 # Up to so many points the learners are trained again on all of them: where a choice was made on held-out points, and
 # where there was none to make and only their answers were wanted.
 MAX_POINTS_TO_REFIT_LEARNERS, MAX_POINTS_TO_REFIT_UNCHANGED = 20_000, 100_000
-# Changes when the tasks do: work of another version cannot be gone on with.
-PLAN_VERSION = 3
+# Changes when the tasks or their parts do: work of another version cannot be gone on with. A test knows the tasks.
+PLAN_VERSION = 4
 # Where the work of a second training is, for votes alone, in the folder of the first.
 VOTES_ALONE = "votes-alone"
 
