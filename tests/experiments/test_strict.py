@@ -7,7 +7,7 @@ import pytest
 
 from experiment_helpers import of, record
 from neartag.data import synthetic
-from neartag.experiments import ladder, methods, readings, sparsity, table3, trials
+from neartag.experiments import gains, ladder, methods, readings, sparsity, table3, trials
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Plan
 from neartag.experiments.runner import Work
@@ -141,20 +141,20 @@ def test_the_report_of_readings_marks_the_best_on_held_out_points():
 
 def test_the_ladder_leads_from_the_papers_settings_to_neartags_votes():
     for data in ("bibtex", "delicious", "mediamill-rand", "eurlex4k-partial"):
-        last = ladder.rung_settings(data, "features", ladder.ADDED)
+        last = ladder.rung_settings(data, "features", gains.ADDED)
         votes = {**DEFAULTS, **VOTE_PRESETS[presets.preset_name(data)]}
         changed = {name for name in last if name not in ("refine", "n_learners", "vote_search")}
         assert {name: last[name] for name in changed} == {name: votes[name] for name in changed}
-        alone = ladder.rung_settings(data, "labels", ladder.ALONE)
+        alone = ladder.rung_settings(data, "labels", gains.ALONE)
         assert alone == {**methods.paper_settings(data), "label_similarity": "cosine"}
 
 
 def test_a_change_that_changes_nothing_has_no_rung():
-    assert not ladder.has_rung("mediamill-rand", "features", ladder.ADDED)  # its share is 0
-    assert not ladder.has_rung("bibtex", "dimension", ladder.ALONE)
-    assert ladder.has_rung("eurlex4k-partial", "dimension", ladder.ALONE)
-    assert ladder.has_rung("bibtex", ladder.REFINE, ladder.ALONE)
-    assert not ladder.has_rung("bibtex", ladder.REFINE, ladder.ADDED)  # Table 3 has it
+    assert not ladder.has_rung("mediamill-rand", "features", gains.ADDED)  # its share is 0
+    assert not ladder.has_rung("bibtex", "dimension", gains.ALONE)
+    assert ladder.has_rung("eurlex4k-partial", "dimension", gains.ALONE)
+    assert ladder.has_rung("bibtex", gains.REFINE, gains.ALONE)
+    assert not ladder.has_rung("bibtex", gains.REFINE, gains.ADDED)  # Table 3 has it
 
 
 def test_the_ends_of_the_ladder_are_cells_of_table_3():
@@ -176,13 +176,13 @@ def test_a_gain_is_taken_split_by_split_with_an_interval():
     base = [record("table3", "bibtex", "x1", s, {"P@1": v, "P@3": 1.0, "P@5": 1.0}) for s, v in enumerate((60, 62, 64))]
     after = [rung("svp", "alone", s, v) for s, v in enumerate((61, 64, 67))]
     found = of(*base, *after)
-    gain = ladder.gain(found.select("ladder"), found.select("table3"), "P@1")
+    gain = gains.gain(found.select("ladder"), found.select("table3"), "P@1")
     assert gain.mean == pytest.approx(2.0)
     assert gain.half == pytest.approx(4.302653 * 1.0 * (1 / 3 + 100 / 300) ** 0.5, rel=1e-6)
     assert str(gain) == "+2.00 ± 3.51"
-    one = ladder.gain(of(after[0]).select("ladder"), found.select("table3"), "P@1")
+    one = gains.gain(of(after[0]).select("ladder"), found.select("table3"), "P@1")
     assert (one.mean, one.half, str(one)) == (1.0, None, "+1.00")
-    assert ladder.gain(of(rung("svp", "alone", 7, 1.0)), found.select("table3"), "P@1") is None
+    assert gains.gain(of(rung("svp", "alone", 7, 1.0)), found.select("table3"), "P@1") is None
 
 
 def test_the_report_of_the_ladder_adds_up():
@@ -194,10 +194,15 @@ def test_the_report_of_the_ladder_adds_up():
         for change, kind, value in (("svp", "alone", 61.0), ("svp", "added", 61.0), ("labels", "added", 64.0))
         for seed in (0, 1)
     ]
-    words, table, plot = ladder.EXPERIMENT.report(of(*base, *refined, *rungs))
+    words, glance, table, plot = ladder.EXPERIMENT.report(of(*base, *refined, *rungs))
+    assert glance.columns == ["change", "BibTeX, alone", "BibTeX, added"]
+    assert [row[1:3] for row in glance.rows if row[0] == table.rows[1][0]] == [
+        [f"{table.rows[1][1]} (2)", f"{table.rows[1][4]} (2)"]
+    ]
+    assert glance.rows[-1][2].split(" (")[0] == table.rows[-1][4]
     assert len(words.paragraphs) == len(ladder.CHANGES)
     by_title = {row[0]: row for row in table.rows}
-    assert by_title["ten steps of SVP"][1] == by_title["ten steps of SVP"][4] == "+1.00 ± 0.00"
+    assert by_title["ten steps of SVP, η = 1.5"][1] == by_title["ten steps of SVP, η = 1.5"][4] == "+1.00 ± 0.00"
     assert by_title["cosine of labels"][1] == "–"
     assert by_title["cosine of labels"][4] == "+3.00 ± 0.00"  # over the last rung that was measured
     assert by_title["rankers"][4] == "+2.00 ± 0.00"
@@ -216,7 +221,7 @@ def test_a_change_of_the_vote_needs_no_training_of_its_own(parts, monkeypatch, c
     (cell,) = [
         cell
         for cell in ladder.EXPERIMENT.cells(plan)
-        if (cell.option("change"), cell.option("rung")) == (change, ladder.ALONE)
+        if (cell.option("change"), cell.option("rung")) == (change, gains.ALONE)
     ]
     found = ladder.EXPERIMENT.run(cell, Work(1))
     whole = methods.measure("x1", ladder.EXPERIMENT.settings(cell), parts, cell.seed, Work(1))

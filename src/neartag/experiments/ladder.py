@@ -7,20 +7,18 @@ rung are the columns X1 (paper) and refined of Table 3, on the same splits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
-
-from scipy.stats import t as student
 
 from neartag.core.threads import resolve_jobs
 from neartag.experiments import datasets, methods, table3, trials
 from neartag.experiments.datasets import Parts
+from neartag.experiments.gains import ADDED, ALONE, REFINE, at_a_glance, report_data
 from neartag.experiments.learners import small_sets
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.readings import prepare
-from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table, Text
-from neartag.experiments.results import Results, summarise
+from neartag.experiments.report.blocks import Block, Text
+from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
 from neartag.methods import presets
 from neartag.search.inverted_index import FeatureIndex
@@ -31,9 +29,6 @@ from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.settings import X1Settings
 
 SPLITS = 10
-CONFIDENCE = 0.95
-ALONE, ADDED = "alone", "added"
-REFINE = "refine"
 OF_THE_VOTE = ("distance", "weights", "features")  # changes that leave the embeddings as they are
 
 
@@ -52,7 +47,7 @@ def _defaults(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 CHANGES = {
     "svp": Change(
-        "ten steps of SVP",
+        "ten steps of SVP, η = 1.5",
         "At most ten steps with η = 1.5 along the tangent, in place of whole steps with η = 1 to convergence.",
         _defaults("svp_step", "svp_max_iter", "svp_tol", "svp_projection"),
     ),
@@ -144,11 +139,13 @@ class Ladder(Experiment):
     def report(self, results: Results) -> list[Block]:
         """Return a table and a plot of each data set, and what the changes are."""
         own = results.select(self.name)
+        titles = {name: change.title for name, change in CHANGES.items()}
         blocks: list[Block] = []
         for data in datasets.in_table_order(own.names("data")):
             ends = results.select(table3.EXPERIMENT.name, data=data)
-            blocks += _report_data(own.select(data=data), ends, data)
+            blocks += report_data(own.select(data=data), ends, data, titles)
         if blocks:
+            blocks = [*at_a_glance(own, results.select(table3.EXPERIMENT.name), titles), *blocks]
             words = [f"{change.title}. {change.words}" for change in CHANGES.values()]
             blocks.insert(0, Text(words, "The changes, in their order", as_list=True))
         return blocks
@@ -199,108 +196,6 @@ def has_rung(data: str, change: str, rung: str) -> bool:
         before = rung_settings(data, names[place - 1], ADDED)
     after = rung_settings(data, change, rung)
     return any(after.get(name, DEFAULTS[name]) != before.get(name, DEFAULTS[name]) for name in after)
-
-
-class Gain(NamedTuple):
-    """A difference of two settings over splits, with its interval."""
-
-    mean: float
-    half: float | None  # half of the interval's length; None for one split
-    splits: int
-
-    def __str__(self) -> str:
-        """Return it for people."""
-        return f"{self.mean:+.2f}" + ("" if self.half is None else f" ± {self.half:.2f}")
-
-
-def gain(after: Results, before: Results, name: str) -> Gain | None:
-    """Return by how much one is ahead of the other over the splits that both have, with a 95% interval.
-
-    Splits share training points, so their differences are not independent. The variance of the mean is therefore taken
-    as s²·(1/J + m/n) for J splits of n training and m test points (Nadeau and Bengio 2003).
-    """
-    theirs = {cell.seed: measured[name] for cell, measured in before.items()}
-    pairs = {cell.seed: measured for cell, measured in after.items() if cell.seed in theirs}
-    if not pairs:
-        return None
-    summary = summarise([measured[name] - theirs[seed] for seed, measured in pairs.items()])
-    if summary.deviation is None:
-        return Gain(summary.mean, None, 1)
-    ratio = max(measured.get("test_points", 0) / measured.get("train_points", 1) for measured in pairs.values())
-    quantile = float(student.ppf((1 + CONFIDENCE) / 2, summary.runs - 1))
-    return Gain(summary.mean, quantile * summary.deviation * (1 / summary.runs + ratio) ** 0.5, summary.runs)
-
-
-def _report_data(own: Results, ends: Results, data: str) -> list[Block]:
-    strict, refined = ends.select(method=methods.STRICT), ends.select(method=methods.REFINED)
-    if not strict or not own:
-        return []
-    rows: list[list[Entry]] = [_row("X1 (paper)", strict, {}, {})]
-    alone: dict[str, dict[str, Gain]] = {}
-    whole: dict[str, dict[str, Gain]] = {}
-    last = strict
-    for name, change in CHANGES.items():
-        one, added = own.select(change=name, rung=ALONE), own.select(change=name, rung=ADDED)
-        if name == REFINE:
-            added = _with_sizes(refined, own)
-        alone[name], whole[name] = _gains(one, strict), _gains(added, last)
-        rows.append(_row(change.title, added, alone[name], whole[name]))
-        last = added or last
-    title = datasets.title(data)
-    total = _gains(last, strict)
-    rows.append(_row("all", last, {}, total))
-    columns = ["change"]
-    columns += [f"{name} alone" for name in methods.PRECISIONS]
-    columns += [f"{name} added" for name in methods.PRECISIONS]
-    columns += list(methods.PRECISIONS)
-    note = (
-        "“Alone”: the change made to X1 (paper), minus X1 (paper). “Added”: the change on top of all before it, "
-        "minus what was there before. The last columns are the precisions with all changes up to the row. ± is "
-        "half of a 95% interval of the difference over the same splits, corrected for the points that splits share "
-        "(Nadeau and Bengio 2003). “–”: the change changes nothing on this set, or was not measured."
-    )
-    return [Table(f"The ladder, {title}", columns, rows, note), _plot(alone, whole, title, data)]
-
-
-def _with_sizes(refined: Results, own: Results) -> Results:
-    """Return Table 3's results with the sizes of the splits, which the ladder's own results have."""
-    sizes = {name: value for measured in own.values() for name, value in measured.items() if name.endswith("_points")}
-    records = {cell: replace(record, measured={**record.measured, **sizes}) for cell, record in refined.records.items()}
-    return Results(records, refined.plan)
-
-
-def _gains(after: Results, before: Results) -> dict[str, Gain]:
-    found = {name: gain(after, before, name) for name in methods.PRECISIONS}
-    return {name: each for name, each in found.items() if each is not None}
-
-
-def _row(title: str, results: Results, alone: dict[str, Gain], added: dict[str, Gain]) -> list[Entry]:
-    texts = [str(gains[name]) if name in gains else "–" for gains in (alone, added) for name in methods.PRECISIONS]
-    numbers = [Number(*summary) if (summary := results.summary(name)) else Number(None) for name in methods.PRECISIONS]
-    return [title, *texts, *numbers]
-
-
-def _plot(alone: dict[str, dict[str, Gain]], added: dict[str, dict[str, Gain]], title: str, data: str) -> Figure:
-    series = []
-    for label, gains, offset in (("alone", alone, -0.12), ("added to all before", added, 0.12)):
-        points = [
-            (each["P@1"].mean, place + offset, each["P@1"].half or 0.0)
-            for place, each in enumerate(gains.values())
-            if "P@1" in each
-        ]
-        if points:
-            x, y, spread = zip(*points, strict=True)
-            series.append(Series(label, x, y, spread, style="intervals"))
-    return Figure(
-        f"What each change is worth, {title}",
-        f"ladder-{data}",
-        series,
-        "change of P@1, points of percent",
-        "",
-        "From the top: the changes in their order. A bar that crosses zero is a change that the splits cannot tell "
-        "from none.",
-        rows=[change.title for change in CHANGES.values()],
-    )
 
 
 EXPERIMENT = Ladder()

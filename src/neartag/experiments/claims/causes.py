@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neartag.experiments import datasets, ladder, methods
+from neartag.experiments.gains import ALONE, gain
 from neartag.experiments.printed import TABLE_1, TABLE_3
 from neartag.experiments.results import Results, summarise
 
@@ -72,7 +73,7 @@ def explain_substitute(results: Results, data: str) -> str:
     gains = {
         change.title: found
         for name, change in ladder.CHANGES.items()
-        if (found := ladder.gain(rungs.select(change=name, rung=ladder.ALONE), strict, "P@1")) is not None
+        if (found := gain(rungs.select(change=name, rung=ALONE), strict, "P@1")) is not None
     }
     best = sorted(gains, key=lambda title: -gains[title].mean)[:2]
     told = f"; what X1 gains most by here is {' and '.join(f'{each} ({gains[each]})' for each in best)}" if best else ""
