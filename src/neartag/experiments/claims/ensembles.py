@@ -17,7 +17,7 @@ from neartag.experiments.results import Results, Summary, summarise
 
 X1 = methods.STRICT
 OF_LARGE_SETS = "claimed for large sets"
-SATURATED = 0.1  # of the whole gain: learners that bring less have nothing to add
+SATURATED, LITTLE = 0.1, 0.5  # of the whole gain, and points: learners that bring less have little to add
 SINGLE_LEAD = 20.0  # points at P@1 of one learner over LEML on WikiLSHTC
 
 Check = Callable[[Results], Iterator[Finding]]
@@ -118,7 +118,7 @@ def _saturates(results: Results) -> Iterator[Finding]:
             if {1, 5, 10} <= set(points):
                 early, late = points[5].mean - points[1].mean, points[10].mean - points[5].mean
                 text = f"{early:+.2f} from 1 to 5 learners, {late:+.2f} from 5 to 10"
-                agrees = late <= SATURATED * (early + late) if early + late > 0 else None
+                agrees = late < LITTLE or late <= SATURATED * (early + late)
                 yield finding(data, name, text, agrees, "each learner still brings other neighbours")
 
 

@@ -127,8 +127,10 @@ def _sparse(quantity: str, words: str, least: float, scatters: bool = False) -> 
                     continue
                 best = min(kept, key=lambda mu: kept[mu])
                 ratio = kept[best] / measured[quantity][0]
-                text = f"{ratio:.2f} of the {words} without μ, with μ = {best:g}"
-                text += "; larger μ cost more P@1 than chance" if best < max(measured["mu"]) else ""
+                text = (
+                    f"at best {ratio:.2f} of the {words} without μ, with μ = {best:g}; up to {max(kept):g} it costs no "
+                )
+                text += "more P@1 than chance"
                 agrees = None if scatters and abs(1 - ratio) < least else ratio <= 1 - least
                 zeros = measured["zeros"][measured["mu"].index(max(kept))]
                 cause = f"only {zeros:.0f}% of V·X are zeros with μ = {max(kept):g}"
