@@ -94,7 +94,11 @@ def _describe_place(leads: dict[str, Summary], ahead: list[str], close: list[str
     if close:
         told.append(f"too close to {', '.join(map(methods.title, close))}")
     behind = len(leads) - len(ahead) - len(close)
-    return "; ".join([", ".join(told[: len(ahead)])] * bool(ahead) + told[len(ahead) :] + [f"{behind} others behind"])
+    return "; ".join(
+        [", ".join(told[: len(ahead)])] * bool(ahead)
+        + told[len(ahead) :]
+        + [f"{behind} other{'s' * (behind != 1)} behind"]
+    )
 
 
 def _closest_on_eurlex(results: Results) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ WHY_BETTER = {
     "ml_cssp": "0.8 L labels, ridge regression",
     "one_vs_all": "its cost is tuned",
     "lpsr": "over linear machines whose cost is tuned",
+    "fastxml": "its cost is tuned",
     "leml": "its rank and penalty are tuned",
     "knn": "k and the distance are tuned",
 }
