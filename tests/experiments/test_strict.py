@@ -94,7 +94,7 @@ def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monk
         return readings.EXPERIMENT.run(cell, Work(1))
 
     names = [readings.PRINTED, "cosine-distance", "ties-nearest", "cosine-labels", "not-itself", "raw-rows"]
-    readings._embed_once.cache_clear()
+    readings.forget()
     together, counts = [], []
     for name in names:
         before = len(learned)
@@ -102,7 +102,7 @@ def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monk
         counts.append(len(learned) - before)
     assert counts == [2, 0, 0, 2, 2, 2]  # held out, and whole
     for name, shared in zip(names[1:3], together[1:3], strict=True):
-        readings._embed_once.cache_clear()
+        readings.forget()
         assert run(name) == shared
 
 
@@ -216,7 +216,7 @@ def test_the_report_of_the_ladder_adds_up():
 def test_a_change_of_the_vote_needs_no_training_of_its_own(parts, monkeypatch, change):
     monkeypatch.setattr(methods, "paper_settings", lambda data, **_: {**SMALL, **CHOSEN})
     monkeypatch.setattr(ladder.datasets, "split", lambda *_: parts)
-    ladder._embed_strictly.cache_clear()
+    readings.forget()
     plan = Plan(data=("bibtex",), seeds=1, jobs=1)
     (cell,) = [
         cell
@@ -227,7 +227,7 @@ def test_a_change_of_the_vote_needs_no_training_of_its_own(parts, monkeypatch, c
     whole = methods.measure("x1", ladder.EXPERIMENT.settings(cell), parts, cell.seed, Work(1))
     for name in (*methods.PRECISIONS, "bands"):
         assert found[name] == whole[name]
-    ladder._embed_strictly.cache_clear()
+    readings.forget()
 
 
 # ---- μ

@@ -7,7 +7,6 @@ rung are the columns X1 (paper) and refined of Table 3, on the same splits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from neartag.core.threads import resolve_jobs
@@ -16,7 +15,7 @@ from neartag.experiments.datasets import Parts
 from neartag.experiments.gains import ADDED, ALONE, REFINE, at_a_glance, report_data
 from neartag.experiments.learners import small_sets
 from neartag.experiments.plan import Cell, Plan
-from neartag.experiments.readings import prepare
+from neartag.experiments.readings import Split, embed_split, prepare
 from neartag.experiments.report.blocks import Block, Text
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
@@ -156,18 +155,13 @@ def measure_vote(cell: Cell, settings: dict[str, Any], parts: Parts, threads: in
     unit = prepare(parts, "unit")
     given = X1Settings.from_parameters({**settings, "random_state": cell.seed})
     resolved = resolve(given, DataFacts.of(unit.X, unit.Y.shape[1]))
-    learner = trials.regress(_embed_strictly(cell.data, cell.seed, cell.quick, threads), resolved, threads)
+    paper = {**methods.paper_settings(cell.data, quick=cell.quick), "random_state": cell.seed}
+    strict = resolve(X1Settings.from_parameters(paper), DataFacts.of(unit.X, unit.Y.shape[1]))
+    split = Split(cell.data, cell.seed, cell.quick, "unit", held_out=False)
+    learner = trials.regress(embed_split(split, strict, threads=threads), resolved, threads)
     index = FeatureIndex.from_rows(unit.X) if float(resolved.vote.feature_share) > 0 else None
     model = X1Model(resolved, int(unit.X.shape[1]), unit.Y, [learner], index)
     return methods.assess(methods.as_classifier(model, threads), parts)
-
-
-@lru_cache(maxsize=1)  # rungs of one split follow each other
-def _embed_strictly(data: str, seed: int, quick: bool, threads: int) -> trials.Embedded:
-    parts = prepare(datasets.split(data, seed, quick), "unit")
-    given = {**methods.paper_settings(data, quick=quick), "random_state": seed}
-    settings = resolve(X1Settings.from_parameters(given), DataFacts.of(parts.X, parts.Y.shape[1]))
-    return trials.embed_labels(parts.X, parts.Y, settings, threads)
 
 
 def own_votes(data: str) -> dict[str, Any]:

@@ -174,7 +174,7 @@ class Readings(Experiment):
             held_out: bool, neighbours: Sequence[int], penalties: Sequence[float], voters: Sequence[int]
         ) -> Iterator[tuple[Choice, dict[str, float], trials.Embedded]]:
             split = Split(cell.data, cell.seed, cell.quick, reading.rows, held_out)
-            learn = partial(_embed, split, itself=reading.itself, threads=threads)
+            learn = partial(embed_split, split, itself=reading.itself, threads=threads)
             return measure_choices(
                 load(split), reading, settings, neighbours, penalties, voters, threads, work, learn=learn
             )
@@ -247,8 +247,11 @@ def load(split: Split) -> Parts:
     return Parts(whole.X[kept], whole.Y[kept], whole.X[held], whole.Y[held])
 
 
-def _embed(split: Split, settings: X1Settings, *, itself: bool, threads: int) -> trials.Embedded:
-    """Return what `embed_labels` gives; penalties, k and the distance have no part in it."""
+def embed_split(split: Split, settings: X1Settings, *, itself: bool = True, threads: int) -> trials.Embedded:
+    """Return what `embed_labels` gives, learned once for all that ask: penalties, k and the distance have no part.
+
+    What a cell takes therefore depends on the one before it; what it measures does not.
+    """
     others = {"l2": 1.0, "vote_neighbours": 1, "vote_distance": "euclidean"}
     return _embed_once(split, settings.replace(**others), itself, threads)
 
@@ -257,6 +260,12 @@ def _embed(split: Split, settings: X1Settings, *, itself: bool, threads: int) ->
 def _embed_once(split: Split, settings: X1Settings, itself: bool, threads: int) -> trials.Embedded:
     parts = load(split)
     return trials.embed_labels(parts.X, parts.Y, settings, threads, itself=itself)
+
+
+def forget() -> None:
+    """Let go of the rows and embeddings that are kept."""
+    load.cache_clear()
+    _embed_once.cache_clear()
 
 
 def measure_choices(

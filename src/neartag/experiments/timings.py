@@ -58,7 +58,7 @@ class Timings(Experiment):
             for seed in plan.runs(RUNS, quick=1)
         ]
         if plan.wants(methods.STRICT):
-            # The largest of the small sets, and each of the large ones.
+            # The last of the small sets, which has the most labels, and each of the large ones.
             small = [data for data in sets if not datasets.is_large(data)]
             for data in [*small[-1:], *sets[len(small) :]]:
                 cells += [plan.cell(self.name, data, methods.STRICT, clusters=count) for count in CLUSTERS]
@@ -199,7 +199,8 @@ def _report_growth(own: Results, data: str) -> list[Block]:
             Series(f"straight line, {kind}", ends, line.start + line.slope * ends, style="dashed"),
         ]
         words.append(f"{kind}, {line.describe()}")
-    counts = ", ".join(map(str, CLUSTERS))
+    measured = {cell.option("clusters") for cell in own if cell.method == methods.STRICT}
+    counts = ", ".join(str(count) for count in CLUSTERS if count in measured)
     return [
         Figure(
             f"X1's prediction time against the points that it searches, {datasets.title(data)}",
