@@ -1,12 +1,14 @@
 """X1 beside its peers on the same files in the same run: how accurate, how fast, how large.
 
     python benchmarks/peers.py [bibtex …] [--tuned] [--methods x1-fast,pecos] [--repeat 5] [--resume] [--write]
+    python benchmarks/peers.py [bibtex …] [--tuned] --methods parabel,plt --again 3
 
 Every run is a process of its own (peer_run.py); round after round takes all data sets and methods in turn, so that a
 machine that slows down slows all of them. benchmarks/results/peers.json is written after every run, and the labels
 found go into benchmarks/results/labels for refined.py. --resume keeps what is there and measures only what is missing,
 or whose settings or code changed. --write replaces the table of docs/benchmarks.md and the plots; with --resume
---repeat 0 it only draws them again.
+--repeat 0 it only draws them again. --again 3 makes three more runs of other tools' rows for their labels alone, where
+those of the runs that were timed are gone and the tool does not find the same each time: no time of theirs is kept.
 
 --tuned measures every method with settings chosen on held-out points of the training part (peer_tune.py), neartag's own
 comparators among them, once each, and keeps all in benchmarks/results/peers-tuned.json.
@@ -124,12 +126,12 @@ def resume(rows: list[dict], before: dict, folder: Path | None = None) -> list[d
     for row in rows:
         old = had.pop((row["data"], row["name"]), None)
         if old and (old["settings"], old["code"]) == (row["settings"], row["code"]):
-            row.update({key: old[key] for key in ("tuning",) if key in old})
+            row.update({key: old[key] for key in ("tuning", "again") if key in old})
             if folder is None or has_labels(old, folder):
                 row["runs"] = old["runs"]
     order = list(METHODS)
     together = rows + [{**row, "wanted": 0} for row in had.values()]
-    places = list(dict.fromkeys(row["data"] for row in together))
+    places = list(dict.fromkeys(row["data"] for row in (*before.get("rows", []), *together)))
     return sorted(together, key=lambda row: (places.index(row["data"]), order.index(row["name"])))
 
 
@@ -144,9 +146,14 @@ def save(result: dict, file: Path) -> None:
     part.replace(file)
 
 
-def labels_file(folder: Path, data: str, name: str, number: int) -> Path:
+def labels_file(folder: Path, data: str, name: str, number: int | str) -> Path:
     """Return where the labels that a method found on a data set in its run of that number, from 1, are kept."""
     return folder / f"{data}.{name}.{number}.npz"
+
+
+def again_number(number: int) -> str:
+    """Return the number, for its labels, of a run that was made for these alone."""
+    return f"again{number}"
 
 
 def has_labels(row: dict, folder: Path) -> bool:
@@ -156,9 +163,9 @@ def has_labels(row: dict, folder: Path) -> bool:
     )
 
 
-def run_one(row: dict, threads: int, timeout: float, folder: Path) -> dict:
-    """Return what a row's next run measured, with the settings that were chosen for it where it has a search."""
-    found = labels_file(folder, row["data"], row["name"], len(row["runs"]) + 1)
+def run_one(row: dict, threads: int, timeout: float, folder: Path, number: int | str) -> dict:
+    """Return what a row's run of a number measured, with the settings chosen for it where it has a search."""
+    found = labels_file(folder, row["data"], row["name"], number)
     chosen = ["--settings", json.dumps(row["tuning"]["settings"])] if "tuning" in row else []
     return start(row["data"], row["name"], threads, timeout, "--labels", str(found), *chosen)
 
@@ -184,7 +191,7 @@ def run_rounds(result: dict, repeat: int, timeout: float, file: Path, folder: Pa
                 save(result, file)
             if len(row["runs"]) >= min(number, row["wanted"]):
                 continue
-            run = run_one(row, result["threads"], timeout, folder)
+            run = run_one(row, result["threads"], timeout, folder, len(row["runs"]) + 1)
             if "failed" in run:
                 row.update(left_out=run["failed"], wanted=0)
                 print(f"{row['data']}: {row['method']}: {run['failed']}", flush=True)
@@ -196,6 +203,22 @@ def run_rounds(result: dict, repeat: int, timeout: float, file: Path, folder: Pa
                     told += f"; others used {run['cores used by others']:.1f} cores meanwhile"
                 print(f"round {number}: {row['data']}: {row['method']}: {told}", flush=True)
             save(result, file)
+
+
+def run_again(result: dict, rows: list[dict], times: int, timeout: float, file: Path, folder: Path) -> None:
+    """Make more runs of rows that have some, for their labels and figures alone: the machine may be busy meanwhile.
+
+    neartag is left out: it finds the same each time, and its code may be another than that of the row.
+    """
+    for row in [row for _ in range(times) for row in rows if row["runs"] and row["code"] is None]:
+        made = row.setdefault("again", [])
+        run = run_one(row, result["threads"], timeout, folder, again_number(len(made) + 1))
+        if "failed" in run:
+            print(f"{row['data']}: {row['method']}: {run['failed']}", flush=True)
+            continue
+        made.append({key: value for key, value in run.items() if "@" in key})
+        print(f"again {len(made)}: {row['data']}: {row['method']}: P@1 {run['P@1']:.2f}", flush=True)
+        save(result, file)
 
 
 def first_call(threads: int, timeout: float) -> float | None:
@@ -217,6 +240,8 @@ def fill_in(arguments: argparse.Namespace) -> argparse.Namespace:
     tuned = arguments.tuned
     if arguments.methods is None:
         arguments.methods = ",".join(TUNED if tuned else AT_DEFAULTS)
+    if arguments.again:
+        arguments.resume, arguments.repeat = True, 0
     if arguments.repeat is None:
         arguments.repeat = ROUNDS_TUNED if tuned else ROUNDS
     arguments.results = arguments.results or HERE / "results" / ("peers-tuned.json" if tuned else "peers.json")
@@ -230,6 +255,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--tuned", action="store_true", help="choose each method's settings on held-out points first")
     parser.add_argument("--methods", help=f"some of {','.join(METHODS)}")
     parser.add_argument("--repeat", type=int, help=f"rounds; {ROUNDS}, with --tuned {ROUNDS_TUNED}")
+    parser.add_argument("--again", type=int, default=0, help="more runs of each, for their labels alone")
     parser.add_argument("--once", action="append", default=[], metavar="METHOD", help="measure this one a single time")
     parser.add_argument("--threads", type=int, default=THREADS)
     parser.add_argument("--timeout", type=float, default=7200, help="seconds after which a run is given up")
@@ -250,11 +276,14 @@ def main(argv: list[str] | None = None) -> None:
             parser.error(f"cannot resume: {key} was {before[key]}, now {result[key]}")
     result["first call s"] = before.get("first call s")
     given = arguments.data, names, arguments.repeat, arguments.once, arguments.tuned
-    result["rows"] = resume(plan(*given) if arguments.repeat else [], before, arguments.labels)
+    folder = arguments.labels
+    result["rows"] = resume(plan(*given) if arguments.repeat else [], before, folder)
     if arguments.repeat and result["first call s"] is None and not (arguments.no_compile or arguments.tuned):
         result["first call s"] = first_call(arguments.threads, arguments.timeout)
-    arguments.labels.mkdir(parents=True, exist_ok=True)
-    run_rounds(result, arguments.repeat, arguments.timeout, arguments.results, arguments.labels, arguments.tuned)
+    folder.mkdir(parents=True, exist_ok=True)
+    run_rounds(result, arguments.repeat, arguments.timeout, arguments.results, folder, arguments.tuned)
+    named = [row for row in result["rows"] if row["data"] in arguments.data and row["name"] in names]
+    run_again(result, named, arguments.again, arguments.timeout, arguments.results, folder)
     save(result, arguments.results)
     print(table(result["rows"]))
     if arguments.write and arguments.tuned:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from neartag.core.errors import DataError
 from neartag.data import registry
 from neartag.methods.tune import hold_out
 from neartag.metrics import evaluate
@@ -267,7 +268,96 @@ def test_a_peer_that_was_not_tuned_stands_with_its_defaults(toy, module):
     assert told["peers"] == ["napkinXC PLT", "neartag LEML, tuned"]
     assert told["figures"]["P@1"]["peer"] == "napkinXC PLT"
     result = SimpleNamespace(method="X1 refined, tuned", tuned=True, machine="m", threads=2, versions={}, sets=[told])
-    lines = refined.section({**vars(result), "counts": refined.counts([told])}).splitlines()
+    found = {"counts": refined.counts([told]), "counts, tuned": refined.counts(refined.against_tuned([told]))}
+    lines = refined.section({**vars(result), **found}).splitlines()
     assert "- toy: not tuned, with the defaults: napkinXC PLT." in lines
     assert "- Significantly below the best peer: none." in lines
     assert any(line.startswith("- toy without PECOS XR-Linear, tuned,") for line in lines)
+
+
+def test_a_tuned_peer_stands_with_its_defaults_too_where_these_are_better(toy, module, monkeypatch):
+    refined = module("refined")
+    folders = {"tuned": toy / "tuned", "plain": toy / "plain"}
+    train, test = (registry.load("toy", part) for part in ("train", "test"))
+    right = np.argsort(-test.Y.toarray(), axis=1, kind="stable")[:, :5]
+    right[0] = right[0, ::-1]  # something is left to be better in
+    best = np.argsort(-test.Y.toarray(), axis=1, kind="stable")[:, :5]
+
+    def stored(name, method, folder, labels):
+        folders[folder].mkdir(exist_ok=True)
+        np.savez_compressed(folders[folder] / f"toy.{name}.1.npz", labels=labels)
+        scores = evaluate(labels, test.Y, Y_train=train.Y)
+        return {"data": "toy", "name": name, "method": method, "runs": [scores], "median": scores}
+
+    rows = [stored("x1-refined", "X1 refined, tuned", "tuned", right)]
+    rows.append(stored("plt", "napkinXC PLT, tuned", "tuned", right[:, ::-1]))
+    plain = stored("plt", "napkinXC PLT", "plain", best)
+    told = refined.measured(
+        refined.with_defaults(rows, [plain], folders["plain"]), "toy", "x1-refined", folders["tuned"]
+    )
+    assert told["peers"] == ["napkinXC PLT, tuned", "napkinXC PLT"]
+    assert told["figures"]["P@1"]["peer"] == "napkinXC PLT"
+    assert told["figures, tuned"]["P@1"]["peer"] == "napkinXC PLT, tuned"
+    all_runs, tuned = refined.counts([told]), refined.counts(refined.against_tuned([told]))
+    assert (all_runs["at or above"], tuned["at or above"]) == (2, 5)  # the same five labels, in another order
+    assert all_runs["behind"][0].startswith("toy P@1 -3.33 (")
+    assert all_runs["behind"][0].endswith(") napkinXC PLT")
+    assert tuned["behind"] == []
+    result = SimpleNamespace(method="X1 refined, tuned", tuned=True, machine="m", threads=2, versions={}, sets=[told])
+    lines = refined.section({**vars(result), "counts": all_runs, "counts, tuned": tuned}).splitlines()
+    assert any(
+        line.startswith("- At or above the best run of any peer, tuned or with the defaults: 2 of 5") for line in lines
+    )
+    assert any(line.startswith("- At or above the best tuned peer (with the defaults only where") for line in lines)
+    assert not any("not tuned" in line and line.startswith("- toy:") for line in lines)
+    (folders["plain"] / "toy.plt.1.npz").unlink()
+    again = {key: value - 0.25 for key, value in plain["runs"][0].items()}
+    plain = {**plain, "runs": [{key: value + 0.25 for key, value in again.items()}], "again": [again]}
+    np.savez_compressed(folders["plain"] / "toy.plt.again1.npz", labels=best)
+    monkeypatch.setattr(refined, "TOLERANCE", 1.0)
+    together = refined.with_defaults(rows, [plain], folders["plain"])
+    moved = refined.measured(together, "toy", "x1-refined", folders["tuned"])
+    first, second = told["figures"]["P@1"], moved["figures"]["P@1"]  # without labels, by those of the run made again
+    assert second["best"] == first["best"]
+    assert second["interval of"] == first["best"] - 0.25
+    assert second["low"] == pytest.approx(first["low"] - 0.25)
+    lines = refined.section({**vars(result), "sets": [moved], "counts": all_runs, "counts, tuned": tuned}).splitlines()
+    assert any(line.startswith("- toy P@1: the labels of that run of napkinXC PLT are gone") for line in lines)
+
+
+def test_runs_made_again_keep_labels_and_figures_and_no_times(toy, module, monkeypatch):
+    peers, started = module("peers"), []
+    monkeypatch.setattr(peers, "start", fake_start(toy, started))
+    options = ["toy", "--methods", "knn,x1-default", "--repeat", "1", "--no-compile"]
+    options += ["--results", str(toy / "peers.json"), "--labels", str(toy / "labels"), "--docs", str(toy)]
+    peers.main(options)
+    before = {row["name"]: row for row in json.loads((toy / "peers.json").read_text())["rows"]}
+    (toy / "labels" / "toy.knn.1.npz").unlink()
+    peers.main([*options, "--again", "2"])
+    after = {row["name"]: row for row in json.loads((toy / "peers.json").read_text())["rows"]}
+    assert after["x1-default"] == before["x1-default"]  # neartag's own find the same each time
+    again = after["knn"].pop("again")
+    assert after["knn"] == before["knn"]
+    assert len(again) == 2
+    assert set(again[0]) == {key for key in before["knn"]["runs"][0] if "@" in key}
+    names = {path.name for path in (toy / "labels").iterdir()}
+    assert names == {"toy.x1-default.1.npz", "toy.knn.again1.npz", "toy.knn.again2.npz"}
+    refined = module("refined")
+    rows = [{"data": "toy", "name": "pecos", "method": "PECOS, tuned", "runs": [again[0]]}]
+    plain = [{**after["knn"], "again": again}]
+    together = refined.with_defaults(rows, plain, toy / "labels")
+    assert [row.get("number") for row in together] == [None, 1, "again1", "again2"]
+    assert refined.place(together[3], "P@1", toy) == toy / "labels" / "toy.knn.again2.npz"
+
+
+def test_a_comparison_stays_where_the_labels_of_the_same_runs_are_gone(toy, module):
+    refined = module("refined")
+    train, test = (registry.load("toy", part) for part in ("train", "test"))
+    figures = dict.fromkeys(refined.FIGURES, 50.0)
+    ours, peer = ({"data": "toy", "name": name, "method": name, "runs": [figures]} for name in ("x1-refined", "plt"))
+    known = {"ours": 50.0, "best": 50.0, "peer": "plt", "difference": 0.0, "low": -1.0, "high": 1.0}
+    before = dict.fromkeys(refined.FIGURES, known)
+    assert refined.compare(ours, [peer], train, test, toy, before) == before
+    before["P@5"] = {**known, "best": 49.0}  # another run
+    with pytest.raises(DataError, match="there are no labels of x1-refined on toy"):
+        refined.compare(ours, [peer], train, test, toy, before)
