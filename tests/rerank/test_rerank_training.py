@@ -130,12 +130,12 @@ def test_up_to_a_million_pairs_costs_are_tried_on_every_fourth_label_that_occurs
     assert np.array_equal(np.flatnonzero(choose_tried(with_gaps)), np.arange(1, len(with_gaps), 8))
 
 
-@pytest.mark.parametrize(("points_of_each", "step"), [(251, 5), (500, 8), (1000, 16), (100_000, 16)])
-def test_of_more_pairs_fewer_labels_are_tried_but_one_of_sixteen(points_of_each, step):
-    positives = np.full(8000, points_of_each)
+@pytest.mark.parametrize(("points_of_each", "step"), [(126, 5), (250, 8), (500, 16), (100_000, 24)])
+def test_of_more_pairs_fewer_labels_are_tried_but_one_of_24(points_of_each, step):
+    positives = np.full(16_000, points_of_each)
     positives[::2] = 0
     tried = choose_tried(positives)
-    assert np.array_equal(np.flatnonzero(tried), np.arange(1, 8000, 2)[step // 2 :: step])
+    assert np.array_equal(np.flatnonzero(tried), np.arange(1, 16_000, 2)[step // 2 :: step])
 
 
 @pytest.mark.parametrize("pairs", [1_100_000, 3_000_000, 200_000_000])

@@ -24,7 +24,7 @@ LABELS_PER_TRIED = 4
 MANY_PAIRS, PAIRS_TRIED = 1_000_000, 250_000
 # But at least one label of so many, and at least so many labels: points held out are few however many there are, and
 # some hundreds of their right labels must be among those tried, or the choice is chance.
-MAX_LABELS_PER_TRIED, MIN_LABELS_TRIED = 16, 200
+MAX_LABELS_PER_TRIED, MIN_LABELS_TRIED = 24, 200
 # Up to so many points the rankers are trained again on all of them, those included that the choice was made on.
 MAX_POINTS_TO_REFIT_RANKERS = 50_000
 # Share of the right candidates that must be found where neighbours by features are not looked for everywhere.
