@@ -7,7 +7,7 @@ import pytest
 
 from experiment_helpers import of, record
 from neartag.data import synthetic
-from neartag.experiments import gains, ladder, methods, readings, sparsity, table3, trials
+from neartag.experiments import gains, ladder, methods, readings, sparsity, splits, table3, trials
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Plan
 from neartag.experiments.runner import Work
@@ -35,7 +35,7 @@ def resolved(parts, **changes):
 
 @pytest.mark.parametrize("changes", [{}, {"vote_distance": "cosine"}, {"label_similarity": "cosine"}, {"l1": 0.05}])
 def test_a_trial_answers_as_the_classifier_does(parts, changes):
-    unit, settings = readings.prepare(parts, "unit"), resolved(parts, **changes)
+    unit, settings = splits.prepare(parts, "unit"), resolved(parts, **changes)
     learner = trials.regress(trials.embed_labels(unit.X, unit.Y, settings, 1), settings, 1)
     found = trials.Answers.find(learner, unit.X_test, unit.Y, settings, 7, 1).top(7)
     classifier = X1Classifier(**{**SMALL, **CHOSEN, **changes, "n_jobs": 1}).fit(parts.X, parts.Y)
@@ -60,7 +60,7 @@ def test_a_point_may_be_left_out_of_its_own_neighbours(parts):
 
 
 def test_rows_as_they_are_keep_their_lengths(parts):
-    scaled = readings.prepare(parts._replace(X=4 * parts.X, X_test=8 * parts.X_test), "ball")
+    scaled = splits.prepare(parts._replace(X=4 * parts.X, X_test=8 * parts.X_test), "ball")
     lengths = np.sqrt(scaled.X.multiply(scaled.X).sum(axis=1))
     assert lengths.max() == pytest.approx(1.0, rel=1e-5)
     assert scaled.X.dtype == scaled.X_test.dtype == np.float32
@@ -72,7 +72,7 @@ def test_rows_as_they_are_keep_their_lengths(parts):
 def test_the_choice_is_the_best_on_held_out_points_alone(parts):
     reading = readings.READINGS[readings.PRINTED]
     found = list(
-        readings.measure_choices(readings.prepare(parts, "unit"), reading, SMALL, (10, 20), (0.1, 1.0), (3, 5), 1)
+        readings.measure_choices(splits.prepare(parts, "unit"), reading, SMALL, (10, 20), (0.1, 1.0), (3, 5), 1)
     )
     assert [tuple(choice) for choice, _, _ in found] == [
         (count, penalty, k) for count in (10, 20) for penalty in (0.1, 1.0) for k in (3, 5)
@@ -94,7 +94,7 @@ def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monk
         return readings.EXPERIMENT.run(cell, Work(1))
 
     names = [readings.PRINTED, "cosine-distance", "ties-nearest", "cosine-labels", "not-itself", "raw-rows"]
-    readings.forget()
+    splits.forget()
     together, counts = [], []
     for name in names:
         before = len(learned)
@@ -102,7 +102,7 @@ def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monk
         counts.append(len(learned) - before)
     assert counts == [2, 0, 0, 2, 2, 2]  # held out, and whole
     for name, shared in zip(names[1:3], together[1:3], strict=True):
-        readings.forget()
+        splits.forget()
         assert run(name) == shared
 
 
@@ -216,7 +216,7 @@ def test_the_report_of_the_ladder_adds_up():
 def test_a_change_of_the_vote_needs_no_training_of_its_own(parts, monkeypatch, change):
     monkeypatch.setattr(methods, "paper_settings", lambda data, **_: {**SMALL, **CHOSEN})
     monkeypatch.setattr(ladder.datasets, "split", lambda *_: parts)
-    readings.forget()
+    splits.forget()
     plan = Plan(data=("bibtex",), seeds=1, jobs=1)
     (cell,) = [
         cell
@@ -227,7 +227,7 @@ def test_a_change_of_the_vote_needs_no_training_of_its_own(parts, monkeypatch, c
     whole = methods.measure("x1", ladder.EXPERIMENT.settings(cell), parts, cell.seed, Work(1))
     for name in (*methods.PRECISIONS, "bands"):
         assert found[name] == whole[name]
-    readings.forget()
+    splits.forget()
 
 
 # ---- μ

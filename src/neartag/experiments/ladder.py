@@ -15,10 +15,10 @@ from neartag.experiments.datasets import Parts
 from neartag.experiments.gains import ADDED, ALONE, REFINE, at_a_glance, report_data
 from neartag.experiments.learners import small_sets
 from neartag.experiments.plan import Cell, Plan
-from neartag.experiments.readings import Split, embed_split, prepare
 from neartag.experiments.report.blocks import Block, Text
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
+from neartag.experiments.splits import Split, embed_split, prepare
 from neartag.methods import presets
 from neartag.search.inverted_index import FeatureIndex
 from neartag.x1.model import X1Model

@@ -7,7 +7,7 @@ the whole part, and the test part is looked at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +21,11 @@ from neartag.experiments.printed import TABLE_3, TABLE_3_DEVIATIONS
 from neartag.experiments.report.blocks import Block, Entry, Number, Table, Text
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
-from neartag.linalg.rows import as_rows, normalise, row_lengths
+from neartag.experiments.splits import Split, embed_split, load
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.settings import X1Settings
 
 SPLITS = 3
-HELD_OUT_SHARE = 0.2
 NEIGHBOURS = (50, 100, 200, 400)  # n̄
 VOTERS = (5, 10, 20, 40, 80)  # k
 PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 3.0, 10.0, 30.0)  # λ
@@ -216,56 +215,6 @@ def grids(reading: Reading, quick: bool) -> tuple[Sequence[int], Sequence[int], 
     if reading.same_count:
         neighbours = voters
     return neighbours, voters, QUICK_PENALTIES if quick else reading.penalties
-
-
-def prepare(parts: Parts, rows: str) -> Parts:
-    """Return the parts with their rows of unit length, or all divided by the longest training row's length."""
-    if rows == "unit":
-        return parts._replace(X=normalise(as_rows(parts.X)), X_test=normalise(as_rows(parts.X_test)))
-    train, test = as_rows(parts.X), as_rows(parts.X_test)
-    longest = np.float32(row_lengths(train).max(initial=0.0) or 1.0)
-    return parts._replace(X=as_rows(train / longest), X_test=as_rows(test / longest))
-
-
-class Split(NamedTuple):
-    """Rows to train on and rows to measure on: a split of a data set, or its training part with a fifth held out."""
-
-    data: str
-    seed: int
-    quick: bool
-    rows: str  # as `prepare` takes it
-    held_out: bool
-
-
-@lru_cache(maxsize=2)
-def load(split: Split) -> Parts:
-    """Return the rows of a split."""
-    whole = prepare(datasets.split(split.data, split.seed, split.quick), split.rows)
-    if not split.held_out:
-        return whole
-    kept, held = trials.hold_out(whole.X.shape[0], HELD_OUT_SHARE, (split.seed, 11))
-    return Parts(whole.X[kept], whole.Y[kept], whole.X[held], whole.Y[held])
-
-
-def embed_split(split: Split, settings: X1Settings, *, itself: bool = True, threads: int) -> trials.Embedded:
-    """Return what `embed_labels` gives, learned once for all that ask: penalties, k and the distance have no part.
-
-    What a cell takes therefore depends on the one before it; what it measures does not.
-    """
-    others = {"l2": 1.0, "vote_neighbours": 1, "vote_distance": "euclidean"}
-    return _embed_once(split, settings.replace(**others), itself, threads)
-
-
-@lru_cache(maxsize=2 * len(NEIGHBOURS))  # each n̄ with a part held out, and with the whole
-def _embed_once(split: Split, settings: X1Settings, itself: bool, threads: int) -> trials.Embedded:
-    parts = load(split)
-    return trials.embed_labels(parts.X, parts.Y, settings, threads, itself=itself)
-
-
-def forget() -> None:
-    """Let go of the rows and embeddings that are kept."""
-    load.cache_clear()
-    _embed_once.cache_clear()
 
 
 def measure_choices(

@@ -106,6 +106,14 @@ class Experiment:
         raise NotImplementedError
 
 
+class Overview(Experiment):
+    """A part of the report that measures nothing of its own: it is made of what the others measured."""
+
+    def cells(self, plan: Plan) -> list[Cell]:
+        """Return nothing."""
+        return []
+
+
 def get(name: str) -> Experiment:
     """Return the experiment of that name; ParameterError names those that there are."""
     if name not in NAMES:

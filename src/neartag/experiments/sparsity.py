@@ -18,10 +18,10 @@ from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods, trials
 from neartag.experiments.learners import small_sets
 from neartag.experiments.plan import Cell, Plan
-from neartag.experiments.readings import prepare
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.results import Results, Summary, summarise
 from neartag.experiments.runner import Experiment, Work
+from neartag.experiments.splits import prepare
 from neartag.x1.model import X1Model
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.settings import X1Settings

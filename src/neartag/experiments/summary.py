@@ -5,24 +5,19 @@ from __future__ import annotations
 from neartag.experiments import datasets, methods, readings, table3
 from neartag.experiments.claims.experiment import check_all, count_answers
 from neartag.experiments.claims.findings import NO, NOT_HERE, Claim, Finding
-from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import TABLE_3, TABLE_3_DEVIATIONS
 from neartag.experiments.report.blocks import Block, Entry, Table, Text
 from neartag.experiments.results import Results
-from neartag.experiments.runner import Experiment
+from neartag.experiments.runner import Overview
 
 X1 = methods.STRICT
 
 
-class Summary(Experiment):
-    """Measures nothing of its own."""
+class Summary(Overview):
+    """The report in a page."""
 
     name = "summary"
     title = "In short"
-
-    def cells(self, plan: Plan) -> list[Cell]:
-        """Return nothing: other experiments measure what is summed up."""
-        return []
 
     def report(self, results: Results) -> list[Block]:
         """Return how near X1 (paper) comes to the printed numbers, the counts of claims, and which do not hold."""

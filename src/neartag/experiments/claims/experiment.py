@@ -7,24 +7,19 @@ from collections.abc import Sequence
 from neartag.experiments import methods
 from neartag.experiments.claims import accuracy, ensembles, others
 from neartag.experiments.claims.findings import ANSWERS, NO, Claim, Finding
-from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Table, Text
 from neartag.experiments.results import Results
-from neartag.experiments.runner import Experiment
+from neartag.experiments.runner import Overview
 
 CLAIMS = (*accuracy.CLAIMS, *ensembles.CLAIMS, *others.CLAIMS)
 NOT_FOUND = "the cause is not found yet"
 
 
-class Claims(Experiment):
-    """Measures nothing of its own."""
+class Claims(Overview):
+    """Every claim, with what was measured of it."""
 
     name = "claims"
     title = "What the paper claims, checked"
-
-    def cells(self, plan: Plan) -> list[Cell]:
-        """Return nothing: other experiments measure what is checked."""
-        return []
 
     def report(self, results: Results) -> list[Block]:
         """Return each claim with what was measured of it, how often it holds, and the causes where it does not."""
