@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -45,12 +51,35 @@ def test_noise_as_of_rounding_leaves_a_behaviour_as_it_is(probe, monkeypatch):
     assert is_same(plain, answer(probe))
 
 
+# OpenBLAS has other kernels for each of these processors, and all of them run where AVX2 is there.
+KERNELS = ("Nehalem", "Sandybridge", "Haswell", "Zen")
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="kernels of x86 processors")
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_another_processors_rounding_leaves_behaviours_as_they_are(kernels):
+    code = (
+        "import json; from neartag.experiments.behaviour import X1_PROBES, answer; "
+        "print(json.dumps([answer(probe) for probe in X1_PROBES]))"
+    )
+    environment = {**os.environ, "OPENBLAS_CORETYPE": kernels}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    for probe, answers in zip(behaviour.X1_PROBES, json.loads(said.stdout), strict=True):
+        assert is_same(answer(probe), answers), probe
+
+
 @pytest.mark.parametrize(
     ("table", "probe", "place", "change"),
     [
         ("OTHER_SETTINGS", "knn", 0, {"neighbours": 9}),
         ("OTHER_SETTINGS", "leml", 0, {"rank": 11}),
         ("X1_PROBES", "x1-votes", 1, {"svp_max_iter": 3}),
+        ("X1_PROBES", "x1-paper", 0, {"svp_max_iter": 3}),
+        ("X1_PROBES", "x1-paper", 0, {"svp_step": 0.5}),
+        ("X1_PROBES", "x1-paper", 0, {"svp_neighbours": 10}),
+        ("X1_PROBES", "x1-paper", 0, {"label_similarity": "cosine"}),
+        ("X1_PROBES", "x1-paper", 0, {"vote_distance": "cosine"}),
+        ("X1_PROBES", "x1-paper", 1, {"l1": 0.03}),
         ("X1_PROBES", "x1-refined", 0, {"vote_sharpness": 5.0}),
         ("PROBES", "fastxml", 1, {"trees": 5}),
     ],

@@ -10,6 +10,8 @@ from neartag.data import synthetic
 from neartag.experiments import gains, ladder, methods, readings, sparsity, splits, table3, trials
 from neartag.experiments.datasets import Parts
 from neartag.experiments.plan import Plan
+from neartag.experiments.readings.open_points import PRINTED, READINGS
+from neartag.experiments.readings.validation import LARGE, LARGE_LEARNERS, Grid, find_grid, measure_choices
 from neartag.experiments.runner import Work
 from neartag.methods import presets
 from neartag.x1.classifier import X1Classifier
@@ -37,16 +39,28 @@ def resolved(parts, **changes):
 def test_a_trial_answers_as_the_classifier_does(parts, changes):
     unit, settings = splits.prepare(parts, "unit"), resolved(parts, **changes)
     learner = trials.regress(trials.embed_labels(unit.X, unit.Y, settings, 1), settings, 1)
-    found = trials.Answers.find(learner, unit.X_test, unit.Y, settings, 7, 1).top(7)
+    found = trials.Answers.find([learner], unit.X_test, unit.Y, settings, 7, 1).top(7)
     classifier = X1Classifier(**{**SMALL, **CHOSEN, **changes, "n_jobs": 1}).fit(parts.X, parts.Y)
     np.testing.assert_array_equal(found, classifier.predict_topk(parts.X_test, 5)[0])
+
+
+def test_an_ensemble_of_trials_answers_as_the_classifier_does(parts):
+    size = {"n_learners": 3, "n_clusters": 2}
+    unit, settings = splits.prepare(parts, "unit"), resolved(parts, **size)
+    embedded = [trials.embed_labels(unit.X, unit.Y, settings, 1, learner=number) for number in range(3)]
+    learners = [trials.regress(each, settings, 1) for each in embedded]
+    found = trials.Answers.find(learners, unit.X_test, unit.Y, settings, 7, 1).top(7)
+    classifier = X1Classifier(**{**SMALL, **CHOSEN, **size, "n_jobs": 1}).fit(parts.X, parts.Y)
+    np.testing.assert_array_equal(found, classifier.predict_topk(parts.X_test, 5)[0])
+    first = trials.Answers.find(learners[:1], unit.X_test, unit.Y, settings, 7, 1).top(7)
+    assert (first != found).any()
 
 
 def test_ties_go_to_whom_the_reading_says(parts):
     near = np.array([[2, 1, 0]], np.int32), np.array([[0.9, 0.8, 0.7]], np.float32)
     Y = parts.Y[:0].copy()
     Y = type(Y)(np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]], np.float32))
-    answers = trials.Answers(near, Y, resolved(parts), 1)
+    answers = trials.Answers([near], Y, resolved(parts), 1)
     assert answers.top(3)[0].tolist() == [0, 1, 2, -1, -1]  # two points have label 0
     assert answers.top(3, "id")[0].tolist() == [0, 1, 2, -1, -1]
     assert answers.top(3, "nearest")[0].tolist() == [1, 2, 0, -1, -1]
@@ -70,18 +84,46 @@ def test_rows_as_they_are_keep_their_lengths(parts):
 
 
 def test_the_choice_is_the_best_on_held_out_points_alone(parts):
-    reading = readings.READINGS[readings.PRINTED]
-    found = list(
-        readings.measure_choices(splits.prepare(parts, "unit"), reading, SMALL, (10, 20), (0.1, 1.0), (3, 5), 1)
-    )
-    assert [tuple(choice) for choice, _, _ in found] == [
+    grid = Grid((10, 20), (0.1, 1.0), (3, 5))
+    found = list(measure_choices(splits.prepare(parts, "unit"), READINGS[PRINTED], SMALL, grid, 1))
+    assert [tuple(each.choice) for each in found] == [
         (count, penalty, k) for count in (10, 20) for penalty in (0.1, 1.0) for k in (3, 5)
     ]
     kept, held = trials.hold_out(100, 0.2, (0, 11))
     assert (len(kept), len(held)) == (80, 20)
     assert not set(kept) & set(held)
-    same = readings.measure_choices(parts, readings.READINGS["same-count"], SMALL, (3, 5), (1.0,), (3, 5), 1)
-    assert [(choice.neighbours, choice.voters) for choice, _, _ in same] == [(3, 3), (5, 5)]
+    same = measure_choices(parts, READINGS["same-count"], SMALL, Grid((3, 5), (1.0,), (3, 5)), 1)
+    assert [(each.choice.neighbours, each.choice.voters) for each in same] == [(3, 3), (5, 5)]
+
+
+def test_a_reading_of_an_ensemble_trains_its_learners(parts):
+    settings = {**SMALL, "n_learners": 2, "n_clusters": methods.PAPER_CLUSTERS}
+    (only,) = measure_choices(
+        splits.prepare(parts, "unit"), READINGS["ensemble"], settings, Grid((10,), (1.0,), (3,)), 1
+    )
+    assert [each.partition.n_clusters for each in only.embedded] == [2, 2]
+
+
+def test_what_is_tried_depends_on_the_reading_and_on_the_set():
+    chosen = methods.PAPER_CHOICES["mediamill"]
+    ensemble = find_grid(READINGS["ensemble"], "mediamill-rand", quick=False)
+    assert (ensemble.neighbours, ensemble.penalties) == ((chosen["svp_neighbours"],), (chosen["l2"],))
+    assert find_grid(READINGS["shipped"], "mediamill-rand", quick=False)._replace(penalties=()) == ((300,), (), (4,))
+    usual, wider = (find_grid(READINGS[name], "bibtex", quick=False) for name in (PRINTED, "wider"))
+    for some, more in zip(usual, wider, strict=True):
+        assert set(some) < set(more)
+    assert find_grid(READINGS["fixed-penalty"], "bibtex", quick=False).penalties == (1.0,)
+    assert find_grid(READINGS["same-count"], "bibtex", quick=False).neighbours == usual.voters
+    assert find_grid(READINGS[PRINTED], "yso-finna-en-100k", quick=False) == LARGE
+
+
+def test_a_large_set_has_the_papers_reading_only_validated_on_few_learners():
+    cells = readings.EXPERIMENT.cells(Plan(data=("bibtex", "yso-finna-en-100k"), seeds=1))
+    large = [cell for cell in cells if cell.data == "yso-finna-en-100k"]
+    assert large == readings.EXPERIMENT.cells(Plan(data=("yso-finna-en-100k",)))  # and no other set in its place
+    assert [cell.option("reading") for cell in large] == [PRINTED]
+    settings = readings.EXPERIMENT.settings(large[0])["x1"]
+    assert (settings["n_learners"], settings["embedding_dim"]) == (LARGE_LEARNERS, 50)
 
 
 def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monkeypatch):
@@ -93,7 +135,7 @@ def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monk
         cell = Plan(data=("debian",), quick=True).cell("readings", "debian", "x1", reading=reading)
         return readings.EXPERIMENT.run(cell, Work(1))
 
-    names = [readings.PRINTED, "cosine-distance", "ties-nearest", "cosine-labels", "not-itself", "raw-rows"]
+    names = [PRINTED, "cosine-distance", "ties-nearest", "cosine-labels", "not-itself", "raw-rows"]
     splits.forget()
     together, counts = [], []
     for name in names:
@@ -107,10 +149,10 @@ def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monk
 
 
 def test_each_reading_differs_from_the_printed_one():
-    assert len(readings.READINGS) >= 6
+    assert len(READINGS) >= 6
     plan = Plan(data=("bibtex",), seeds=1)
     cells = readings.EXPERIMENT.cells(plan)
-    assert [cell.option("reading") for cell in cells] == list(readings.READINGS)
+    assert [cell.option("reading") for cell in cells] == list(READINGS)
     whole = [str(readings.EXPERIMENT.settings(cell)) for cell in cells]
     assert len(set(whole)) == len(whole)
     for cell in cells:  # what validation chooses is not given
@@ -122,18 +164,22 @@ def test_the_report_of_readings_marks_the_best_on_held_out_points():
         chosen = {"neighbours": 50, "penalty": 0.1, "voters": 5}
         scores = dict.fromkeys(methods.PRECISIONS, validation)
         tested = dict.fromkeys(methods.PRECISIONS, test)
-        return {**tested, "chosen": chosen, "validation": scores, "svp_steps": 9}
+        return {**tested, "chosen": chosen, "validation": scores, "svp_steps": 9, "unexplained": 0.0123}
 
     found = of(
         record("readings", "bibtex", "x1", 0, measured(40.0, 66.0), options={"reading": "printed"}),
-        record("readings", "bibtex", "x1", 0, measured(41.0, 60.0), options={"reading": "one-cluster"}),
+        record("readings", "bibtex", "x1", 0, measured(41.0, 60.5), options={"reading": "one-cluster"}),
+        record("readings", "bibtex", "x1", 1, measured(41.0, 90.0), options={"reading": "one-cluster"}),
+        *(record("table3", "bibtex", "x1", seed, dict.fromkeys(methods.PRECISIONS, 65.0)) for seed in (0, 1)),
     )
     words, table = readings.EXPERIMENT.report(found)
-    assert len(words.paragraphs) == len(readings.READINGS)
+    assert len(words.paragraphs) == len(READINGS)
     assert [row[0] for row in table.rows] == ["X1 (paper)", "one cluster"]
     assert [row[1].note for row in table.rows] == ["", "best"]
-    assert table.rows[0][2].printed == 65.57
-    assert table.rows[0][5:8] == ["50", "0.1", "5"]
+    assert [row[5] for row in table.rows] == ["–", "-5.50 / -5.50 / -5.50"]  # on the split that both have
+    assert table.rows[0][6:10] == ["50", "0.1", "5", 9]
+    assert table.rows[0][10].value == pytest.approx(1.23)
+    assert "Over 2 splits X1 (paper) is -0.57 / +24.98 / +35.70 from the printed numbers" in table.note
 
 
 # ---- the ladder
@@ -154,7 +200,9 @@ def test_a_change_that_changes_nothing_has_no_rung():
     assert not ladder.has_rung("bibtex", "dimension", gains.ALONE)
     assert ladder.has_rung("eurlex4k-partial", "dimension", gains.ALONE)
     assert ladder.has_rung("bibtex", gains.REFINE, gains.ALONE)
-    assert not ladder.has_rung("bibtex", gains.REFINE, gains.ADDED)  # Table 3 has it
+    assert ladder.has_rung("bibtex", gains.REFINE, gains.ADDED)
+    for rung in (gains.ALONE, gains.ADDED):  # Table 3 has the last one
+        assert not ladder.has_rung("bibtex", gains.PRESET, rung)
 
 
 def test_the_ends_of_the_ladder_are_cells_of_table_3():
@@ -191,7 +239,12 @@ def test_the_report_of_the_ladder_adds_up():
     refined = [record("table3", "bibtex", "x1-refined", seed, {"P@1": 66.0 + seed, **values}) for seed in (0, 1)]
     rungs = [
         rung(change, kind, seed, value + seed)
-        for change, kind, value in (("svp", "alone", 61.0), ("svp", "added", 61.0), ("labels", "added", 64.0))
+        for change, kind, value in (
+            ("svp", "alone", 61.0),
+            ("svp", "added", 61.0),
+            ("labels", "added", 64.0),
+            ("refine", "added", 65.5),
+        )
         for seed in (0, 1)
     ]
     words, glance, table, plot = ladder.EXPERIMENT.report(of(*base, *refined, *rungs))
@@ -205,7 +258,8 @@ def test_the_report_of_the_ladder_adds_up():
     assert by_title["ten steps of SVP, η = 1.5"][1] == by_title["ten steps of SVP, η = 1.5"][4] == "+1.00 ± 0.00"
     assert by_title["cosine of labels"][1] == "–"
     assert by_title["cosine of labels"][4] == "+3.00 ± 0.00"  # over the last rung that was measured
-    assert by_title["rankers"][4] == "+2.00 ± 0.00"
+    assert by_title["rankers"][4] == "+1.50 ± 0.00"
+    assert by_title["settings for rankers"][4] == "+0.50 ± 0.00"
     assert by_title["all"][4] == "+6.00 ± 0.00"
     assert by_title["all"][7].value == 66.5
     assert [series.style for series in plot.series] == ["intervals", "intervals"]

@@ -36,7 +36,7 @@ CURVES = {
     "svd-local": ("equal_rank", "SVD in each cluster, equal L̂"),
     "svd-stored": ("equal_stored", "SVD in each cluster, equal stored numbers"),
     "svd-target": ("same_target", "SVD in each cluster, of YᵀY on Ω"),
-    "x1": ("x1", "X1 (paper), of YᵀY on Ω"),
+    "x1": ("x1", "X1's objective, YᵀY on Ω"),
 }
 METHODS = ("svd", "svd-target", "x1")
 # What all curves share with X1 (paper).
@@ -125,9 +125,9 @@ def _report_data(own: Results, data: str) -> list[Block]:
         ended = [f"{steps[dim][0]} ({100 * steps[dim][1]:.2f}%)"] if steps else []
         rows.append([dim, *numbers, *ended])
     note = (
-        f"Percent left unexplained, {clusters} clusters by the k-means of X1 (paper). The first three curves are of Y. "
-        "The last two are of YᵀY on the pairs of label neighbours Ω: another and easier target, since the other pairs "
-        "need not be kept. Equal stored numbers: as many in all clusters together as the global SVD has, spent where "
+        f"Percent left unexplained, {clusters} clusters by the k-means of X1 (paper). The first three curves are of Y, "
+        "the others of YᵀY on the pairs of label neighbours Ω: another and easier target, since the other pairs need "
+        "not be kept. Equal stored numbers: as many in all clusters together as the global SVD has, spent where "
         "they explain most. The SVD of YᵀY is the best of its rank for all pairs, not only for those in Ω, so that the "
         "best for Ω leaves no more: where X1's curve is above it, SVP has not arrived there yet."
     )

@@ -108,7 +108,12 @@ def _report_data(own: Results, data: str) -> list[Block]:
     clusters = max((measured["n_clusters"] or 0 for measured in own.values()), default=0)
     note = "The first learners of an ensemble of ten, or trees of fifty; the band is one standard deviation over runs."
     if clusters:
-        note += f" X1 (paper) and LocalLEML have the same {clusters} clusters per learner, neartag's variant as many."
+        note += f" {clusters} clusters per learner."
+        if {methods.STRICT, "local_leml"} <= set(shown):
+            note += " LocalLEML has those of X1 (paper)."
+    missing = [methods.title(method) for method in COUNTS if method not in shown]
+    if missing:
+        note += f" Not measured on this set: {', '.join(missing)}."
     blocks: list[Block] = []
     for precision in methods.PRECISIONS:
         of_learners, of_size = [], []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +14,8 @@ from neartag.experiments.results import Results, summarise
 
 CONFIDENCE = 0.95
 ALONE, ADDED = "alone", "added"
-REFINE = "refine"  # the last change: with it a rung is Table 3's column “refined”
+REFINE = "refine"
+PRESET = "preset"  # the last change: with it a rung is Table 3's column “refined”
 
 
 class Gain(NamedTuple):
@@ -29,22 +30,29 @@ class Gain(NamedTuple):
         return f"{self.mean:+.2f}" + ("" if self.half is None else f" ± {self.half:.2f}")
 
 
-def gain(after: Results, before: Results, name: str) -> Gain | None:
-    """Return by how much one is ahead of the other over the splits that both have, with a 95% interval.
+def estimate_gain(differences: Sequence[float], test_per_train: float = 0.0) -> Gain:
+    """Return the mean of differences over runs, with half of its 95% interval by Student's t.
 
-    Splits share training points, so their differences are not independent. The variance of the mean is therefore taken
-    as s²·(1/J + m/n) for J splits of n training and m test points (Nadeau and Bengio 2003).
+    Random splits share points, so their differences are not independent. The variance of the mean is therefore taken
+    as s²·(1/J + m/n) for J splits of n training and m test points (Nadeau and Bengio 2003). `test_per_train` is m/n;
+    0 for runs on the same parts, of which only the seed of the training differs.
     """
+    summary = summarise(differences)
+    if summary.deviation is None:
+        return Gain(summary.mean, None, 1)
+    quantile = float(student.ppf((1 + CONFIDENCE) / 2, summary.runs - 1))
+    half = quantile * summary.deviation * (1 / summary.runs + test_per_train) ** 0.5
+    return Gain(summary.mean, half, summary.runs)
+
+
+def gain(after: Results, before: Results, name: str) -> Gain | None:
+    """Return by how much one is ahead of the other over the splits that both have, with a 95% interval."""
     theirs = {cell.seed: measured[name] for cell, measured in before.items()}
     pairs = {cell.seed: measured for cell, measured in after.items() if cell.seed in theirs}
     if not pairs:
         return None
-    summary = summarise([measured[name] - theirs[seed] for seed, measured in pairs.items()])
-    if summary.deviation is None:
-        return Gain(summary.mean, None, 1)
     ratio = max(measured.get("test_points", 0) / measured.get("train_points", 1) for measured in pairs.values())
-    quantile = float(student.ppf((1 + CONFIDENCE) / 2, summary.runs - 1))
-    return Gain(summary.mean, quantile * summary.deviation * (1 / summary.runs + ratio) ** 0.5, summary.runs)
+    return estimate_gain([measured[name] - theirs[seed] for seed, measured in pairs.items()], ratio)
 
 
 class Rung(NamedTuple):
@@ -62,7 +70,7 @@ def climb(own: Results, ends: Results, names: Mapping[str, str]) -> dict[str, Ru
     last = strict
     for name in names:
         one, added = own.select(change=name, rung=ALONE), own.select(change=name, rung=ADDED)
-        if name == REFINE:
+        if name == PRESET:
             added = _with_sizes(refined, own)
         rungs[name] = Rung(_gains(one, strict), _gains(added, last), added)
         last = added or last

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from neartag.core.threads import resolve_jobs
 from neartag.experiments import datasets, methods, table3, trials
 from neartag.experiments.datasets import Parts
-from neartag.experiments.gains import ADDED, ALONE, REFINE, at_a_glance, report_data
+from neartag.experiments.gains import ADDED, ALONE, PRESET, REFINE, at_a_glance, report_data
 from neartag.experiments.learners import small_sets
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Text
@@ -83,9 +83,14 @@ CHANGES = {
     ),
     REFINE: Change(
         "rankers",
-        "Votes and label centroids only propose labels; a linear ranker of each label decides (`refine`). Added to "
-        "all others this is the column “refined”, with the set's preset.",
+        "Votes and label centroids only propose labels; a linear ranker of each label decides (`refine`).",
         _defaults("refine"),
+    ),
+    PRESET: Change(
+        "settings for rankers",
+        "Everything else as it was chosen for votes that only propose: the set's preset, or neartag's defaults. Added "
+        "to all others this is the column “refined”; alone it is not measured.",
+        _defaults(),
     ),
 }
 
@@ -181,7 +186,7 @@ def rung_settings(data: str, change: str, rung: str, quick: bool = False) -> dic
 
 def has_rung(data: str, change: str, rung: str) -> bool:
     """Say whether a rung is measured here: not where the change changes nothing, nor the last, which Table 3 has."""
-    if rung == ADDED and change == REFINE:
+    if change == PRESET:
         return False
     names = list(CHANGES)
     place = names.index(change)

@@ -20,13 +20,22 @@ def describe() -> str:
     processor = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = (
-            line.split(":", 1)[1].strip()
-            for line in info.read_text(encoding="utf-8", errors="replace").splitlines()
-            if "model name" in line
-        )
-        processor = next(names, processor)
+        processor = name_processor(info.read_text(encoding="utf-8", errors="replace")) or processor
     return f"{processor}, {available_cores()} of {os.cpu_count()} cores, {platform.system()}"
+
+
+def name_processor(info: str) -> str:
+    """Return the first processor in what Linux tells of all, with its family and model; "" if it has no name.
+
+    Virtual machines call processors of several generations by one name.
+    """
+    pairs = (line.partition(":")[::2] for line in info.partition("\n\n")[0].splitlines())
+    facts = {name.strip(): value.strip() for name, value in pairs}
+    generation = [
+        f"{name} {facts[key]}" for name, key in (("family", "cpu family"), ("model", "model")) if key in facts
+    ]
+    name = facts.get("model name", "")
+    return f"{name} ({', '.join(generation)})" if name and generation else name
 
 
 @lru_cache(maxsize=1)

@@ -111,7 +111,8 @@ class Scale(Experiment):
         intro = (
             f"Each method on growing fractions (1/{', 1/'.join(map(str, limits.fractions))}) of the points, features "
             f"and labels of a shape, within {limits.minutes:g} minutes of training and {limits.gigabytes:g} GB: the "
-            "largest that it finishes. Precisions are of made-up labels, and say nothing across different fractions."
+            "largest that it finished, and why there is no larger one. Precisions are of made-up labels, and say "
+            "nothing across different fractions."
         )
         headings = ["shape", "method", "fraction", "n / d / L", *methods.PRECISIONS]
         headings += ["training, min", "peak memory, GB", "predicting a point, ms", "why no more"]

@@ -151,6 +151,9 @@ def _table(own: Results) -> Table:
         "and one tree of FastXML, which predicts with all its 50 trees. The paper's LEML has L̂ = 500, and was stopped "
         "early."
     )
+    machines = {record.machine for record in own.records.values()}
+    if len(machines) > 1:
+        note += f" Measured on {len(machines)} different machines (under “Details”): compare within a run only."
     return Table("Time per learner and per point", headings, rows, note, range(2, len(headings)), best="smallest")
 
 

@@ -17,6 +17,7 @@ from neartag.core.threads import single_threaded_blas
 from neartag.evaluation.metrics import precision_at
 from neartag.experiments.methods import CUTS
 from neartag.linalg.rows import Rows, compact, csr_arrays, normalise, used_columns
+from neartag.search.exact import Neighbours
 from neartag.search.weights import Voters
 from neartag.x1.centroids import Partition
 from neartag.x1.cluster_training import EXACT_SWEEPS, EXACT_TOL, make_partition
@@ -25,7 +26,7 @@ from neartag.x1.ensemble import learner_seeds
 from neartag.x1.label_graph import neighbour_graph
 from neartag.x1.learner import Cluster, Learner
 from neartag.x1.regression import admm
-from neartag.x1.retrieval import weigh_voters
+from neartag.x1.retrieval import find_by_embedding, weigh_voters
 from neartag.x1.settings import SVPSettings, X1Settings
 from neartag.x1.svp import Embedding, svp
 from neartag.x1.vote import vote
@@ -50,12 +51,14 @@ class Embedded(NamedTuple):
         return max(len(each.objective) for each in self.embeddings)
 
 
-def embed_labels(rows: Rows, Y: csr_matrix, settings: X1Settings, threads: int, *, itself: bool = True) -> Embedded:
+def embed_labels(
+    rows: Rows, Y: csr_matrix, settings: X1Settings, threads: int, *, itself: bool = True, learner: int = 0
+) -> Embedded:
     """Return lines 1 to 5 of Algorithm 1 for one learner; nothing in the settings may be "auto" or "paper".
 
-    `itself`: whether a point is one of its own label neighbours.
+    `itself`: whether a point is one of its own label neighbours; `learner`: its number in the ensemble.
     """
-    (seed,) = learner_seeds(settings)
+    seed = learner_seeds(settings)[learner]
     first_seed = int(seed.generate_state(1)[0])
     clusters = make_partition(rows, settings.clusters, int(seed.generate_state(2)[1]), threads)
     members = [np.flatnonzero(clusters.assignment == c) for c in range(clusters.n_clusters)]
@@ -132,24 +135,22 @@ def regress(embedded: Embedded, settings: X1Settings, threads: int) -> Learner:
 class Answers:
     """Who is near each of some rows, and what the training points are labelled with: the rest of Algorithm 2."""
 
-    neighbours: tuple[np.ndarray, np.ndarray]  # training rows, nearest first, and how near (m, most)
+    neighbours: list[Neighbours]  # by each learner: training rows, nearest first, and how near (m, most)
     Y: csr_matrix  # (n, L)
     settings: X1Settings
     threads: int
 
     @classmethod
     def find(
-        cls, learner: Learner, rows: Rows, Y: csr_matrix, settings: X1Settings, most: int, threads: int
+        cls, learners: Sequence[Learner], rows: Rows, Y: csr_matrix, settings: X1Settings, most: int, threads: int
     ) -> Answers:
-        """Return the `most` nearest training points of each row in its cluster."""
-        with single_threaded_blas():
-            count = min(most, Y.shape[0])
-            found = learner.find(rows, settings.vote.distance, settings.clusters.probes, count, threads, exact=True)
-        return cls(found, Y, settings, threads)
+        """Return the `most` nearest training points of each row in its cluster, by each learner."""
+        assert settings.vote.search == "exact"
+        return cls(find_by_embedding(rows, learners, settings, min(most, Y.shape[0]), threads), Y, settings, threads)
 
     def top(self, k: int, ties: str = "frequent") -> np.ndarray:
         """Return the five labels with most votes of the k nearest (m, 5), ties decided as told."""
-        voters = weigh_voters([self.neighbours], self.settings.vote, min(k, self.neighbours[0].shape[1]))
+        voters = weigh_voters(self.neighbours, self.settings.vote, min(k, self.neighbours[0][0].shape[1]))
         frequency = np.bincount(self.Y.indices, minlength=self.Y.shape[1]).astype(np.int64)
         if ties != "frequent":
             frequency = np.zeros_like(frequency)  # the next rule of ties is the lower id

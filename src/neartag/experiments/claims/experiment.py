@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neartag.experiments import methods
-from neartag.experiments.claims import accuracy, ensembles, others
+from neartag.experiments.claims import accuracy, clusters, costs, ensembles, label_matrix, penalty, rare_labels
 from neartag.experiments.claims.findings import ANSWERS, NO, Claim, Finding
 from neartag.experiments.report.blocks import Block, Entry, Table, Text
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Overview
 
-CLAIMS = (*accuracy.CLAIMS, *ensembles.CLAIMS, *others.CLAIMS)
+MODULES = (accuracy, rare_labels, clusters, ensembles, label_matrix, costs, penalty)
+CLAIMS: tuple[Claim, ...] = tuple(claim for module in MODULES for claim in module.CLAIMS)
 NOT_FOUND = "the cause is not found yet"
 
 
@@ -28,10 +29,11 @@ class Claims(Overview):
         checked = check_all(results)
         note = (
             f"All verdicts rest on {methods.title(methods.STRICT)}. Differences are in points of percent, means over "
-            "the runs that are there; ± is the standard deviation of the difference over runs. A difference of no more "
-            "than two standard errors is too close to tell; for one run the error is that of two samples of as many "
-            "test points, which is larger than that of the same points. Synthetic sets are left out: their labels are "
-            "made up."
+            "the runs that are there. ± is half of a 95% interval of the difference by Student's t; for random splits "
+            "it is corrected for the points that they share (Nadeau and Bengio 2003), as in the ladder. A difference "
+            "whose interval holds zero is too close to tell. One run has no interval: its error is that of two samples "
+            "of as many test points, which is larger than that of the same points. A claim that names a data set, or "
+            "large sets, is not applicable on others. Synthetic sets are left out: their labels are made up."
         )
         columns = ["the paper claims", "where", "data set", "measure", "measured", "agrees"]
         return [

@@ -1,12 +1,16 @@
-"""What a check of a claim finds: an answer for each precision, or for a number of another kind."""
+"""What a check of a claim finds: an answer for each precision, or for a number of another kind.
+
+One rule says where a claim can be judged: a claim that names a data set, or large sets, is not applicable on others. A
+set that stands for one of the paper's is another set. Claims about every small set are judged on it too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from neartag.experiments import datasets
-from neartag.experiments.results import Results, Summary
+from neartag.experiments.results import Results
 
 Answer = Literal["yes", "no", "too close to tell", "not applicable here"]
 YES: Answer = "yes"
@@ -14,6 +18,7 @@ NO: Answer = "no"
 CLOSE: Answer = "too close to tell"
 NOT_HERE: Answer = "not applicable here"
 ANSWERS: tuple[Answer, ...] = (YES, NO, CLOSE, NOT_HERE)
+NOT_TESTED = "not tested"  # a cause, of which nothing is known
 
 
 class Finding(NamedTuple):
@@ -26,12 +31,15 @@ class Finding(NamedTuple):
     cause: str = ""  # of a disagreement, with the evidence
 
 
+Check = Callable[[Results], Iterator[Finding]]
+
+
 class Claim(NamedTuple):
     """Something that the paper claims, where it does so, and how it is checked."""
 
     statement: str
     place: str  # in the paper
-    check: Callable[[Results], Iterator[Finding]]
+    check: Check
 
 
 def by_data(results: Results, experiment: str) -> Iterator[tuple[str, Results]]:
@@ -47,32 +55,6 @@ def answer_of(agrees: bool | None) -> Answer:
     return CLOSE if agrees is None else YES if agrees else NO
 
 
-def is_ahead(lead: Summary, one_run: float = 0.0) -> bool | None:
-    """Return whether a difference is positive; None if it is no larger than twice its standard error.
-
-    A single run does not show its error: `one_run` stands for it.
-    """
-    least = one_run if lead.deviation is None else 2 * lead.deviation / lead.runs**0.5
-    if lead.mean == 0 or abs(lead.mean) <= least:
-        return None
-    return lead.mean > 0
-
-
-def chance(level: float, points: float) -> float:
-    """Return twice the standard error of a difference of two percentages near a level, each over so many points.
-
-    It is that of two samples, more than of the same points twice: a larger difference is no chance. 0: not known.
-    """
-    share = min(max(level / 100, 0.0), 1.0)
-    return 200 * (2 * share * (1 - share) / points) ** 0.5 if points else 0.0
-
-
-def all_ahead(answers: Iterable[bool | None]) -> bool | None:
-    """Return whether all are; None if some are too close and none is not."""
-    given = list(answers)
-    return False if False in given else None if None in given else True
-
-
 def finding(data: str, name: str, text: str, agrees: bool | None, cause: str) -> Finding:
     """Return the finding of a comparison on a data set; the cause is told of a disagreement only."""
     answer = answer_of(agrees)
@@ -82,3 +64,29 @@ def finding(data: str, name: str, text: str, agrees: bool | None, cause: str) ->
 def not_here(where: str, measured: str, reason: str, measure: str = "") -> Finding:
     """Return the finding of a claim that cannot be judged by what was measured."""
     return Finding(where, measure, f"{measured}; {reason}" if measured else reason, NOT_HERE)
+
+
+def judge_large(
+    data: str, name: str, text: str, agrees: bool | None, cause: str, claimed: str = "claimed for large sets"
+) -> Finding:
+    """Return the finding of a claim about large sets."""
+    if not datasets.is_large(data):
+        return not_here(datasets.title(data), text, claimed, name)
+    return finding(data, name, text, agrees, cause)
+
+
+def judge_named(paper: str, data: str, name: str, text: str, agrees: bool | None, cause: str) -> Finding:
+    """Return the finding of a claim that names one of the paper's data sets."""
+    if datasets.paper_name(data) != paper or data in datasets.SUBSTITUTES:
+        return not_here(datasets.title(data), text, f"claimed for {paper}", name)
+    return finding(data, name, text, agrees, cause)
+
+
+def or_missing(found: Iterator[Finding], paper: str, printed: str, name: str = "") -> Iterator[Finding]:
+    """Yield what was found; if nothing was, that the paper's data set is not here, and what the paper prints."""
+    first = next(found, None)
+    if first is None:
+        yield not_here(paper, f"printed: {printed}", "the data set is not here", name)
+        return
+    yield first
+    yield from found

@@ -1,47 +1,99 @@
-"""By how much one method is ahead of another, run by run."""
+"""By how much one method is ahead of another, run by run, and whether that is more than chance.
+
+All differences have the interval of the ladder (`gains.estimate_gain`). The runs of some experiments are random splits
+of a data set, which share points; those of the others are trainings with other seeds on the same parts.
+"""
 
 from __future__ import annotations
 
-from neartag.experiments.claims.findings import chance
-from neartag.experiments.results import Results, Summary, summarise
+from collections.abc import Iterable
+
+from neartag.experiments import datasets
+from neartag.experiments.gains import Gain, estimate_gain
+from neartag.experiments.printed import TABLE_4
+from neartag.experiments.results import Results
+
+OF_SPLITS = ("table3", "sparsity")  # experiments whose runs are random splits
 
 
-def method_lead(results: Results, one: str, other: str, name: str = "P@1") -> Summary | None:
-    """Return by how much a method is ahead of another, over the seeds that both have; None if there is none."""
-    differences = []
-    for seed in results.names("seed"):
-        ours, theirs = (
-            [measured[name] for cell, measured in results.items() if (cell.method, cell.seed) == (method, seed)]
-            for method in (one, other)
-        )
-        if ours and theirs:
-            differences.append(ours[0] - theirs[0])
-    return summarise(differences) if differences else None
+def lead_between(after: Results, before: Results, name: str, test_per_train: float = 0.0) -> Gain | None:
+    """Return by how much one is ahead of the other, over the seeds that both have; None if there is none."""
+    theirs = {cell.seed: measured[name] for cell, measured in before.items()}
+    differences = [measured[name] - theirs[cell.seed] for cell, measured in after.items() if cell.seed in theirs]
+    return estimate_gain(differences, test_per_train) if differences else None
 
 
-def ensemble_lead(
-    results: Results, one: str, count: int, other: str, other_count: int, name: str = "P@1"
-) -> Summary | None:
-    """Return by how much an ensemble is ahead of another; all results are of one data set."""
-    by_seed: dict[int, dict[str, float]] = {}
-    for method, wanted in ((one, count), (other, other_count)):
-        for cell, measured in results.select(method=method).items():
-            precisions = dict(zip(measured["learners"], measured[name], strict=True))
-            if wanted in precisions:
-                by_seed.setdefault(cell.seed, {})[f"{method} {wanted}"] = precisions[wanted]
-    differences = [
-        values[f"{one} {count}"] - values[f"{other} {other_count}"] for values in by_seed.values() if len(values) == 2
-    ]
-    return summarise(differences) if differences else None
+def method_lead(own: Results, one: str, other: str, name: str = "P@1", test_per_train: float = 0.0) -> Gain | None:
+    """Return by how much a method is ahead of another; all results are of one experiment and data set."""
+    return lead_between(own.select(method=one), own.select(method=other), name, test_per_train)
 
 
-def describe_lead(lead: Summary) -> str:
+def ensemble_lead(own: Results, one: str, count: int, other: str, other_count: int, name: str = "P@1") -> Gain | None:
+    """Return by how much an ensemble is ahead of another; all results are of one experiment and data set."""
+    ours, theirs = _by_seed(own, one, count, name), _by_seed(own, other, other_count, name)
+    differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
+    return estimate_gain(differences) if differences else None
+
+
+def _by_seed(own: Results, method: str, count: int, name: str) -> dict[int, float]:
+    """Return a number of the ensemble of so many learners, by seed."""
+    found = {}
+    for cell, measured in own.select(method=method).items():
+        by_count = dict(zip(measured.get("learners", TABLE_4), measured[name], strict=True))
+        if count in by_count:
+            found[cell.seed] = by_count[count]
+    return found
+
+
+def describe_lead(lead: Gain) -> str:
     """Return a difference for people."""
-    spread = "" if lead.deviation is None else f" ± {lead.deviation:.2f}"
-    return f"{lead.mean:+.2f}{spread} points ({lead.runs} run{'s' if lead.runs > 1 else ''})"
+    return f"{lead} points ({lead.splits} run{'s' if lead.splits > 1 else ''})"
+
+
+def is_ahead(lead: Gain, one_run: float = 0.0) -> bool | None:
+    """Return whether a difference is positive; None if its interval holds zero.
+
+    A single run has no interval: `one_run` stands for half of it.
+    """
+    least = one_run if lead.half is None else lead.half
+    if lead.mean == 0 or abs(lead.mean) <= least:
+        return None
+    return lead.mean > 0
+
+
+def all_ahead(answers: Iterable[bool | None]) -> bool | None:
+    """Return whether all are; None if some are too close and none is not."""
+    given = list(answers)
+    return False if False in given else None if None in given else True
+
+
+def chance(level: float, points: float) -> float:
+    """Return twice the standard error of a difference of two percentages near a level, each over so many points.
+
+    It is that of two samples, more than of the same points twice: a larger difference is no chance. 0: not known.
+    """
+    share = min(max(level / 100, 0.0), 1.0)
+    return 200 * (2 * share * (1 - share) / points) ** 0.5 if points else 0.0
 
 
 def chance_on(results: Results, data: str, level: float) -> float:
     """Return how much two precisions near a level may differ by chance in one run on a set's test points."""
-    points = max((int(measured["test"]) for measured in results.select("table2", data).values()), default=0)
-    return chance(level, points)
+    return chance(level, part_sizes(results, data)[1])
+
+
+def split_ratio(results: Results, experiment: str, data: str) -> float:
+    """Return m/n of the random splits that an experiment's runs are; 0 if they are on the same parts, or not known."""
+    train, test = part_sizes(results, data)
+    return test / train if train and experiment in OF_SPLITS else 0.0
+
+
+def part_sizes(results: Results, data: str) -> tuple[int, int]:
+    """Return a data set's training and test points: as counted for Table 2, else as printed; zeros if not known."""
+    counted = next(iter(results.select("table2", data).values()), None)
+    printed = None if data in datasets.SUBSTITUTES else datasets.printed_sizes(data)
+    train, test = (0, 0) if printed is None else (printed.train, printed.test)
+    if counted is not None:
+        train, test = int(counted["train"]), int(counted["test"])
+    if results.plan.quick:
+        return min(train, datasets.QUICK_TRAIN), min(test, datasets.QUICK_TEST)
+    return train, test

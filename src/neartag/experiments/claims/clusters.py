@@ -1,0 +1,110 @@
+"""Claims about clusters, most of them read from Figure 1 (c), which the paper shows for Wiki10, a large set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neartag.experiments import datasets, figure1c, methods
+from neartag.experiments.claims.findings import NOT_TESTED, Claim, Finding, by_data, finding, judge_large, not_here
+from neartag.experiments.claims.leads import all_ahead, chance_on, describe_lead, is_ahead, lead_between, method_lead
+from neartag.experiments.printed import TABLE_1
+from neartag.experiments.results import Results, Summary
+
+X1, LOCAL = methods.STRICT, "local_leml"
+PAPER_SET = "WikiLSHTC"
+OF_WIKI10 = "shown for Wiki10, a large set"
+MAX_LITTLE = 1.0  # points at most that "does not benefit much" is read as
+CLAIMED_LAG = 14.0  # points at P@1 of LocalLEML behind X1 on WikiLSHTC
+MANY_CLUSTERS = 8  # beside one, for the time that clustering saves
+
+
+def _ahead_at_every_cluster_count(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results, "figure1c"):
+        for name in methods.PRECISIONS:
+            curves = {method: figure1c.curve(own, method, name) for method in (X1, LOCAL)}
+            leads = {
+                count: lead
+                for count in curves[X1]
+                if (lead := method_lead(own.select(clusters=count), X1, LOCAL, name)) is not None
+            }
+            if not leads:
+                continue
+            one_run = chance_on(results, data, max(point.mean for point in curves[X1].values()))
+            agrees = all_ahead(is_ahead(lead, one_run) for lead in leads.values())
+            least = min(leads, key=lambda count: leads[count].mean)
+            text = f"at the least {describe_lead(leads[least])}, with {_count(least)}"
+            yield judge_large(data, name, text, agrees, _describe_ends(curves, name), OF_WIKI10)
+
+
+def _describe_ends(curves: dict[str, dict[int, Summary]], name: str) -> str:
+    """Say what each method has with the fewest and with the most clusters."""
+    told = []
+    for method, points in curves.items():
+        first, last = min(points), max(points)
+        told.append(
+            f"{methods.title(method)} {points[first].mean:.2f} with {first} and {points[last].mean:.2f} with {last}"
+        )
+    return f"{NOT_TESTED}; known: {name} of {', of '.join(told)}"
+
+
+def _too_many_clusters(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results.select(method=LOCAL), "figure1c"):
+        for name in methods.PRECISIONS:
+            points = figure1c.curve(own, LOCAL, name)
+            if len(points) < 3:
+                continue
+            best, most = max(points, key=lambda count: points[count].mean), max(points)
+            fall = lead_between(own.select(clusters=best), own.select(clusters=most), name)
+            text = f"{points[best].mean:.2f} with {_count(best)}, {points[most].mean:.2f} with {most}"
+            agrees: bool | None = False
+            if best != most:
+                agrees = None if fall is None else is_ahead(fall, chance_on(results, data, points[best].mean))
+            cause = f"it does not fall up to {most} clusters; more are {NOT_TESTED}"
+            yield judge_large(data, name, text, agrees, cause, OF_WIKI10)
+
+
+def _little_from_clustering(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results.select(method=LOCAL), "figure1c"):
+        for name in methods.PRECISIONS:
+            points = figure1c.curve(own, LOCAL, name)
+            if 1 not in points or len(points) < 2:
+                continue
+            best = max((count for count in points if count > 1), key=lambda count: points[count].mean)
+            gain = points[best].mean - points[1].mean
+            text = f"at best {gain:+.2f} points, with {_count(best)} in place of one"
+            yield judge_large(data, name, text, gain <= MAX_LITTLE, NOT_TESTED, OF_WIKI10)
+    ours, leml = TABLE_1[X1][PAPER_SET], TABLE_1["leml"][PAPER_SET]
+    if ours and leml and PAPER_SET not in map(datasets.paper_name, results.names("data")):
+        local = ours[0] - CLAIMED_LAG
+        text = (
+            f"printed: LEML {leml[0]:.2f}, and LocalLEML {CLAIMED_LAG:.0f} points behind X1's {ours[0]:.2f}, so about "
+            f"{local:.1f}: clusters and learners together bring {local - leml[0]:+.1f}"
+        )
+        yield not_here(PAPER_SET, text, "the data set is not here", "P@1")
+
+
+def _training_by_clusters(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results, "figure1c"):
+        times = figure1c.curve(own, X1, "train_cpu_seconds")
+        if 1 in times and MANY_CLUSTERS in times:
+            one, many = times[1].mean, times[MANY_CLUSTERS].mean
+            text = f"{one:.1f} s with 1 cluster, {many:.1f} s with {MANY_CLUSTERS}: {one / many:.1f} times as fast"
+            cause = (
+                "by Section 2.1 a step of SVP costs O(n L̂² + n L̂ n̄), which is the same for all points in one cluster "
+                f"or in many; how many steps each cluster needs is {NOT_TESTED}"
+            )
+            yield finding(data, "CPU time", text, one >= MANY_CLUSTERS / 2 * many, cause)
+
+
+def _count(clusters: int) -> str:
+    return f"{clusters} cluster{'s' if clusters > 1 else ''}"
+
+
+CLAIMS = (
+    Claim(
+        "X1 is more accurate than LocalLEML in any number of clusters", "Figure 1 (c)", _ahead_at_every_cluster_count
+    ),
+    Claim("LocalLEML falls with too many clusters", "Figure 1 (c), Section 2.2", _too_many_clusters),
+    Claim("LEML gains little from clustering", "Section 1", _little_from_clustering),
+    Claim("Clustering cuts X1's training time by almost the number of clusters", "Section 1", _training_by_clusters),
+)

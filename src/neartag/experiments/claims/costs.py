@@ -1,0 +1,122 @@
+"""Claims about time and about scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.stats import f as f_distribution
+
+from neartag.experiments import datasets, methods, timings
+from neartag.experiments.claims.findings import (
+    NOT_TESTED,
+    Claim,
+    Finding,
+    answer_of,
+    by_data,
+    finding,
+    judge_named,
+    not_here,
+    or_missing,
+)
+from neartag.experiments.printed import PREDICT_MILLISECONDS
+from neartag.experiments.results import Results
+
+X1 = methods.STRICT
+PAPER_SET = "WikiLSHTC"
+CLAIMED_LABELS = 325_056  # WikiLSHTC's, for which the paper tells times
+CLAIMED_SPEED = 300  # times as fast as LEML, at most
+MIN_EXPLAINED = 0.95  # of the variance, for a line to count as straight
+MILLION = 1_000_000
+TINY = 1e-300  # in place of zero, to divide by
+
+
+def _time_between(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results.select(clusters=None), "timings"):
+        for name, kind in timings.PREDICTION_TIMES.items():
+            summaries = [own.select(method=method).summary(name) for method in ("fastxml", X1, "leml")]
+            times = [summary.mean for summary in summaries if summary is not None]
+            if len(times) == len(summaries):
+                told = f"FastXML {times[0]:.3f}, X1 {times[1]:.3f}, LEML {times[2]:.3f} ms per point"
+                yield _judge_size(results, data, told, times[0] < times[1] < times[2], kind)
+
+
+def _faster_than_leml(results: Results) -> Iterator[Finding]:
+    x1, leml = PREDICT_MILLISECONDS[X1], PREDICT_MILLISECONDS["leml"]
+    printed = f"{x1:g} ms beside {leml:g} ms, {leml / x1:.0f} times"
+
+    def check() -> Iterator[Finding]:
+        for data, own in by_data(results.select(clusters=None), "timings"):
+            for name, kind in timings.PREDICTION_TIMES.items():
+                ours, theirs = (own.select(method=method).summary(name) for method in (X1, "leml"))
+                if ours and theirs:
+                    times = theirs.mean / ours.mean
+                    text = f"{times:.3g} times: X1 {ours.mean:.3f}, LEML {theirs.mean:.3f} ms; printed {printed}"
+                    yield judge_named(PAPER_SET, data, kind, text, times >= CLAIMED_SPEED, NOT_TESTED)
+
+    return or_missing(check(), PAPER_SET, printed)
+
+
+def _training_times(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results.select(clusters=None), "timings"):
+        summaries = [own.select(method=method).summary("train_seconds") for method in (X1, "fastxml", "leml")]
+        if all(summaries):
+            x1, tree, leml = (summary.mean for summary in summaries if summary)
+            told = f"a learner of X1 {x1:.1f} s, 50 trees of FastXML {50 * tree:.1f} s, LEML {leml:.1f} s"
+            yield _judge_size(results, data, told, 3 * x1 < 50 * tree < leml)
+
+
+def _judge_size(results: Results, data: str, told: str, agrees: bool, measure: str = "") -> Finding:
+    """Return the finding of a claim about 325,000 labels: on fewer it cannot be judged."""
+    sizes = results.select("table2", data)
+    labels = max((int(measured["labels"]) for measured in sizes.values()), default=0)
+    if labels < CLAIMED_LABELS:
+        count = f"{labels:,} labels" if labels else "fewer labels"
+        return not_here(datasets.title(data), told, f"claimed for {CLAIMED_LABELS:,} labels, here {count}", measure)
+    return finding(data, measure, told, agrees, NOT_TESTED)
+
+
+def _time_linear(results: Results) -> Iterator[Finding]:
+    for data, own in by_data(results, "timings"):
+        for name, kind in timings.PREDICTION_TIMES.items():
+            line = timings.growth(own, name)
+            if line is not None:
+                straight = line.explained >= MIN_EXPLAINED and line.slope > 0
+                agrees = straight or (False if _bends(line) else None)
+                cause = f"a parabola fits better, beyond chance; why is {NOT_TESTED}"
+                yield finding(data, kind, line.describe(), agrees, cause)
+
+
+def _bends(line: timings.Growth) -> bool:
+    """Return whether a parabola fits better than the line beyond chance: scatter around a line is no bend."""
+    left = [
+        float(np.square(line.times - np.polyval(np.polyfit(line.sizes, line.times, degree), line.sizes)).sum())
+        for degree in (1, 2)
+    ]
+    free = len(line.sizes) - 3
+    if free < 1:
+        return False
+    return bool(f_distribution.sf((left[0] - left[1]) * free / max(left[1], TINY), 1, free) < timings.MAX_CHANCE)
+
+
+def _scales(results: Results) -> Iterator[Finding]:
+    own = results.select("scale", method=X1)
+    finished = {cell: measured for cell, measured in own.items() if "labels" in measured}
+    for data in datasets.in_table_order(cell.data for cell in finished):
+        for cell, measured in finished.items():
+            if cell.data == data and measured["labels"] >= MILLION:
+                told = f"{measured['train_seconds'] / 60:.0f} min, {measured['peak_mb'] / 1000:.1f} GB"
+                yield Finding(datasets.title(data), "", told, answer_of(True))
+    largest = max((int(measured["labels"]) for measured in finished.values()), default=0)
+    if 0 < largest < MILLION:
+        told = f"at most {largest:,} labels were tried, or finished within the limits"
+        yield not_here("synthetic sets", told, "claimed for a million")
+
+
+CLAIMS = (
+    Claim("X1 predicts more slowly than FastXML and faster than LEML", "Section 3", _time_between),
+    Claim("X1 predicts up to 300 times faster than LEML on WikiLSHTC", "Sections 1 and 3", _faster_than_leml),
+    Claim("Three learners of X1 train as fast as FastXML, and both faster than LEML", "Section 3", _training_times),
+    Claim("X1's prediction time is linear in the cluster's size", "Section 1", _time_linear),
+    Claim("X1 can be trained with a million labels", "Sections 1 and 3", _scales),
+)

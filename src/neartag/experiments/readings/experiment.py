@@ -1,0 +1,196 @@
+"""Readings: what the paper leaves open about X1, tried one point at a time; the choice is by validation only.
+
+For each reading k, n̄ and λ are chosen on a held-out fifth of a split's training part. The learners are then trained on
+the whole part, and the test part is looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from neartag.core.threads import resolve_jobs
+from neartag.experiments import datasets, methods, trials
+from neartag.experiments.plan import Cell, Plan
+from neartag.experiments.printed import TABLE_3
+from neartag.experiments.readings.open_points import PRINTED, READINGS, SHIPPED
+from neartag.experiments.readings.validation import (
+    LARGE_LEARNERS,
+    QUICK_LEARNERS,
+    Choice,
+    Grid,
+    Trained,
+    find_grid,
+    measure_choices,
+)
+from neartag.experiments.report.blocks import Block, Entry, Number, Table, Text
+from neartag.experiments.results import Results
+from neartag.experiments.runner import Experiment, Work
+from neartag.experiments.splits import Split, embed_split, load
+from neartag.methods import presets
+from neartag.x1.settings import X1Settings
+
+SPLITS = 3
+
+
+class Readings(Experiment):
+    """A cell is a reading on a split of a data set: its choice, its validation and its test."""
+
+    name = "readings"
+    title = "Readings of what the paper leaves open"
+
+    def cells(self, plan: Plan) -> list[Cell]:
+        """Return one cell per data set, split and reading; of a large set the reading of X1 (paper) only."""
+        if not plan.wants(methods.STRICT):
+            return []
+        sets = datasets.choose_all(plan.data)
+        small, large = ([data for data in sets if datasets.is_large(data) == is_large] for is_large in (False, True))
+        cells = [
+            plan.cell(self.name, data, methods.STRICT, seed, reading=reading)
+            for data in small[: 1 if plan.quick else None]
+            for seed in plan.runs(SPLITS, quick=1)
+            for reading in READINGS
+            if not READINGS[reading].shipped or presets.preset_name(data) in SHIPPED
+        ]
+        if plan.quick:
+            return cells
+        return cells + [plan.cell(self.name, data, methods.STRICT, reading=PRINTED) for data in large]
+
+    def settings(self, cell: Cell) -> dict[str, Any]:
+        """Return X1's settings as the reading has them, and what is tried."""
+        reading = READINGS[cell.option("reading")]
+        large = datasets.is_large(cell.data)
+        paper = methods.paper_settings(cell.data, large=large, quick=cell.quick)
+        for name in ("svp_neighbours", "l2", "vote_neighbours"):  # which validation chooses
+            paper.pop(name, None)
+        if large:
+            paper["n_learners"] = LARGE_LEARNERS
+        shipped = SHIPPED[presets.preset_name(cell.data)].changes if reading.shipped else {}
+        grid = find_grid(reading, cell.data, cell.quick)
+        tried = {"svp_neighbours": grid.neighbours, "l2": grid.penalties, "vote_neighbours": grid.voters}
+        other = {"rows": reading.rows, "ties": reading.ties, "itself": reading.itself, "k is n̄": reading.same_count}
+        x1 = {**paper, **shipped, **reading.changes}
+        if cell.quick:
+            x1["n_learners"] = min(x1["n_learners"], QUICK_LEARNERS)
+        return {"x1": x1, "tried": tried, **other}
+
+    def probe(self, cell: Cell) -> str:
+        """Return the paper's X1, of which a reading changes little."""
+        return "x1-paper"
+
+    def run(self, cell: Cell, work: Work) -> dict[str, Any]:
+        """Return what was chosen, its precision on the held-out part, and that on the test part."""
+        reading, threads = READINGS[cell.option("reading")], resolve_jobs(work.jobs)
+        settings = {**self.settings(cell)["x1"], "random_state": cell.seed}
+
+        def measure(held_out: bool, grid: Grid) -> Iterator[Trained]:
+            split = Split(cell.data, cell.seed, cell.quick, reading.rows, held_out)
+
+            def learn(asked: X1Settings, number: int) -> trials.Embedded:
+                return embed_split(split, asked, itself=reading.itself, threads=threads, learner=number)
+
+            return measure_choices(load(split), reading, settings, grid, threads, work, learn)
+
+        tried: dict[Choice, dict[str, float]] = {}
+        grid = find_grid(reading, cell.data, cell.quick)
+        with work.start(len(grid.neighbours) * len(grid.penalties), "validating"):
+            for trained in measure(True, grid):
+                tried[trained.choice] = trained.scores
+        best = max(tried, key=lambda choice: trials.mean_of(tried[choice]))
+        work.start(None, "testing")
+        (tested,) = measure(False, Grid((best.neighbours,), (best.penalty,), (best.voters,)))
+        return {
+            **tested.scores,
+            "chosen": best._asdict(),
+            "validation": tried[best],
+            "tried": [[*choice, *scores.values()] for choice, scores in tried.items()],
+            "svp_steps": max(each.steps for each in tested.embedded),
+            "unexplained": round(float(np.mean([each.unexplained for each in tested.embedded])), 6),
+            "cluster_sizes": [len(each) for each in tested.embedded[0].members],
+        }
+
+    def report(self, results: Results) -> list[Block]:
+        """Return a table of each data set, and what each reading is."""
+        own = results.select(self.name)
+        blocks: list[Block] = []
+        for data in datasets.in_table_order(own.names("data")):
+            blocks.append(_table(own.select(data=data), data, _distance_to_print(results, data)))
+        if blocks:
+            words = [f"{reading.title}. {reading.words}" for reading in READINGS.values()]
+            blocks.insert(0, Text(words, "What the paper leaves open, and how it is read", as_list=True))
+        return blocks
+
+
+def _table(own: Results, data: str, distance: str) -> Table:
+    """Return the readings of one data set; `distance`: from X1 (paper) to the printed numbers, for people."""
+    rows: list[list[Entry]] = []
+    means = validation_means(own)
+    paper = own.select(reading=PRINTED)
+    for key, validation in means.items():
+        cells = own.select(reading=key)
+        chosen = [Choice(**measured["chosen"]) for measured in cells.values()]
+        summaries = [summary for name in methods.PRECISIONS if (summary := cells.summary(name)) is not None]
+        left = 100 * float(np.mean([measured["unexplained"] for measured in cells.values()]))
+        rows.append(
+            [
+                READINGS[key].title,
+                Number(validation, runs=len(cells), note="best" if validation == max(means.values()) else ""),
+                *(Number(*summary) for summary in summaries),
+                "–" if key == PRINTED else _difference(cells, paper),
+                *(_listed(getattr(choice, field) for choice in chosen) for field in Choice._fields),
+                max(measured["svp_steps"] for measured in cells.values()),
+                Number(left, digits=3),
+            ]
+        )
+    note = (
+        "k, n̄ and λ of each reading were chosen on a held-out fifth of each split's training part, by the mean of "
+        "P@1, P@3 and P@5; the best mean there is the best reading. The test part was then looked at once. “Against X1 "
+        f"(paper)”: P@1 / P@3 / P@5 on the same splits.{distance} Left: the share of YᵀY on Ω that SVP leaves "
+        "unexplained."
+    )
+    columns = ["reading", "validation", *methods.PRECISIONS, "against X1 (paper)", "n̄", "λ", "k", "steps of SVP"]
+    return Table(datasets.title(data), [*columns, "left, percent"], rows, note)
+
+
+def _difference(cells: Results, paper: Results) -> str:
+    """Return how much a reading is ahead of X1 (paper) on the splits that both have, for people."""
+    before = {cell.seed: measured for cell, measured in paper.items()}
+    pairs = [(measured, before[cell.seed]) for cell, measured in cells.items() if cell.seed in before]
+    if not pairs:
+        return "–"
+    return " / ".join(
+        f"{np.mean([own[name] - other[name] for own, other in pairs]):+.2f}" for name in methods.PRECISIONS
+    )
+
+
+def _distance_to_print(results: Results, data: str) -> str:
+    """Say how far X1 (paper) is from the printed numbers over all splits of Table 3; "" where that is not known."""
+    printed = TABLE_3[methods.STRICT].get(datasets.paper_name(data))
+    summaries = [results.select("table3", data, methods.STRICT).summary(name) for name in methods.PRECISIONS]
+    measured = [summary for summary in summaries if summary is not None]
+    if not printed or data in datasets.SUBSTITUTES or len(measured) < len(summaries):
+        return ""
+    apart = " / ".join(f"{summary.mean - value:+.2f}" for summary, value in zip(measured, printed, strict=True))
+    return (
+        f" Over {measured[0].runs} splits X1 (paper) is {apart} from the printed numbers: a reading that is as much "
+        "ahead of it would explain that."
+    )
+
+
+def validation_means(own: Results) -> dict[str, float]:
+    """Return the mean of P@1, P@3 and P@5 on held-out points of each reading; all results are of one data set."""
+    measured = {key: list(own.select(reading=key).values()) for key in READINGS}
+    return {
+        key: float(np.mean([trials.mean_of(each["validation"]) for each in cells]))
+        for key, cells in measured.items()
+        if cells
+    }
+
+
+def _listed(values: Iterator[float]) -> str:
+    return ", ".join(f"{value:g}" for value in dict.fromkeys(values))
+
+
+EXPERIMENT = Readings()

@@ -1,0 +1,237 @@
+"""Single checks of claims: the paper's own numbers pass them, and each judges what the paper says and no more."""
+
+from __future__ import annotations
+
+import pytest
+from test_claims import EURLEX, LARGE, answers, at, bands, ensemble, row
+
+from neartag.experiments import claims, methods
+from neartag.experiments.claims.accuracy import find_knn_wsabie
+from neartag.experiments.claims.experiment import check_all
+from neartag.experiments.claims.findings import CLOSE, NO, NOT_HERE, YES
+from neartag.experiments.plan import Plan
+from neartag.experiments.printed import TABLE_1, TABLE_3, TABLE_4
+from neartag.experiments.report.blocks import Table
+from neartag.experiments.results import Results
+
+SMALL = {"bibtex": "BibTeX", "delicious": "Delicious", "mediamill": "MediaMill", "eurlex": "EURLex"}
+BIG = {"wiki10": "Wiki10", "wikilshtc": "WikiLSHTC", "amazon": "Amazon", "ads-1m": "Ads1M"}
+SATURATES = "X1's accuracy saturates after a few learners"
+
+
+def of(*rows):
+    return Results(dict(rows), Plan())
+
+
+def by_precision(numbers):
+    return dict(zip(methods.PRECISIONS, numbers, strict=True))
+
+
+def told(results, statement):
+    """Return what the table says of a claim: data set, measure, words, answer."""
+    table = next(block for block in claims.EXPERIMENT.report(results) if isinstance(block, Table))
+    return [entry[2:6] for entry in table.rows if entry[0].startswith(statement)]
+
+
+def answer_to(results, statement):
+    return {entry[3] for entry in told(results, statement)}
+
+
+def test_the_papers_own_numbers_do_not_disagree_with_its_claims():
+    rows = [
+        row(experiment, method, data=data, **by_precision(table[method][paper]))
+        for experiment, table, sets in (("table3", TABLE_3, SMALL), ("table1", TABLE_1, BIG))
+        for data, paper in sets.items()
+        for method in table
+        if table[method][paper] is not None
+    ]
+    rows += [row("table3", "wsabie-weighted", data=d, **by_precision(TABLE_3["wsabie"][p])) for d, p in SMALL.items()]
+    means = [stability.means for stability in TABLE_4.values()]
+    rows.append(ensemble_of(means, "wikilshtc"))
+    found = answers(of(*rows))
+    assert {key: answer for key, answer in found.items() if answer == NO} == {}
+    assert found["X1 is 3 points ahead of the next on EURLex", "EURLex", "P@1"] == YES
+    assert found["X1 is 35 points ahead of LEML on WikiLSHTC", "WikiLSHTC", "P@1"] == YES
+    assert found["X1 is the most accurate on each large set, but for P@1 on Ads1M", "Ads1M", "P@1"] == YES
+    fastxml = "X1 is more accurate than FastXML on large sets, but for P@1 on Ads1M"
+    assert [found[fastxml, "Ads1M", name] for name in methods.PRECISIONS] == [NOT_HERE, YES, YES]
+    assert [found[SATURATES, "WikiLSHTC", name] for name in methods.PRECISIONS] == [YES] * 3
+
+
+def ensemble_of(means, data):
+    curves = by_precision(zip(*means, strict=True))
+    sizes = {"learners": list(TABLE_4), "bytes": list(TABLE_4), "n_clusters": 5}
+    return row("figure2", "x1", data=data, **{name: list(values) for name, values in curves.items()}, **sizes)
+
+
+@pytest.mark.parametrize(
+    ("data", "values", "answer"),
+    [
+        (LARGE, [20 + 2 * count for count in range(10)], NO),  # as much by each learner
+        (LARGE, [20, 24, 26, 27, 28, 28.5, 29, 29.4, 29.7, 30], YES),
+        (LARGE, [20, 24, 26, 27, 27.5, 28.5, 29, 29.4, 29.7, 30], CLOSE),  # a quarter of the gain comes late
+        (LARGE, [20.0] * 10, CLOSE),
+        ("bibtex", [20 + 2 * count for count in range(10)], NOT_HERE),
+    ],
+)
+def test_saturation_is_judged_by_the_share_of_the_gain_that_comes_late(data, values, answer):
+    assert answer_to(of(ensemble("x1", values, data)), SATURATES) == {answer}
+
+
+def test_knn_counts_on_large_sets_though_the_papers_table_leaves_it_out():
+    values = {"x1": 30.0, "fastxml": 20.0, "knn": 40.0}
+    results = of(*(row("table1", method, data=LARGE, **at(value)) for method, value in values.items()))
+    first = told(results, "X1 is the most accurate on each large set")[0]
+    assert first[2:] == ["kNN ahead by 10.00; 1 other behind", NO]
+
+
+def test_the_tail_is_judged_by_the_rare_labels_alone():
+    rows = [row("table3", "x1", seed, bands=bands(23, 50), **at(1.0)) for seed in range(3)]
+    rows += [row("table3", "leml", seed, bands=bands(20, 40), **at(1.0)) for seed in range(3)]
+    (found,) = told(of(*rows), "X1 predicts labels in at most 5 documents")
+    assert found[3] == YES  # though the gain is larger on labels in 6 to 20
+    assert found[2].startswith("0-5: +3.00 ± 0.00, 6-20: +10.00 ± 0.00; labels in at most 5 documents are 25.0%")
+
+
+def test_wsabie_is_held_against_the_column_that_ranks_by_neighbours(monkeypatch):
+    assert [find_knn_wsabie(data) for data in ("bibtex", "delicious")] == ["wsabie-weighted", "wsabie"]
+    statement = "X1 is more accurate than WSABIE with kNN on every small set"
+    rows = [row("table3", method, **at(value)) for method, value in (("x1", 60.0), ("wsabie", 70.0))]
+    assert answer_to(of(*rows), statement) == {"–"}  # not measured
+    rows.append(row("table3", "wsabie-weighted", **at(50.0)))
+    assert answer_to(of(*rows), statement) == {YES}
+    assert "“WSABIE” ranks by dot products on this set" in told(of(*rows), statement)[0][2]
+    monkeypatch.setitem(methods.PLAIN_CHOICES, "wsabie-weighted", {"bibtex": {"ranking": "dot"}})
+    assert told(of(*rows), statement) == [
+        ["BibTeX", "", "WSABIE ranks by dot products; claimed for WSABIE with kNN", NOT_HERE]
+    ]
+
+
+def test_ten_points_on_several_sets_need_several_sets():
+    rows = [row("table3", method, data="delicious", **at(value)) for method, value in (("x1", 60.0), ("wsabie", 40.0))]
+    assert answer_to(of(*rows), "X1 is as much as 10 points ahead") == {NOT_HERE}
+
+
+@pytest.mark.parametrize(("data", "answer"), [("bibtex", NOT_HERE), (LARGE, NO)])
+def test_figure_1_c_is_judged_on_large_sets_only(data, answer):
+    rows = [
+        row("figure1c", method, data=data, options=(("clusters", count),), **at(value + count))
+        for method, value in (("x1", 10.0), ("local_leml", 20.0))
+        for count in (1, 2, 4)
+    ]
+    found = of(*rows, row("table2", "", data=data, labels=9, train=10**6, test=10**6))
+    assert answer_to(found, "X1 is more accurate than LocalLEML in any number of clusters") == {answer}
+    assert answer_to(found, "LocalLEML falls with too many clusters") == {answer}
+    little = told(found, "LEML gains little from clustering")
+    assert {entry[3] for entry in little[:3]} == {answer}
+    assert little[-1][0] == "WikiLSHTC"
+    assert "so about 41.6: clusters and learners together bring +21.8" in little[-1][2]
+
+
+def test_the_substitute_of_eurlex_is_judged_where_a_claim_is_about_every_small_set():
+    values = {"x1": 60.0, "knn": 50.0}
+    rows = [row("table3", method, data="eurlex4k-partial", **at(value)) for method, value in values.items()]
+    assert answer_to(of(*rows), "X1 is more accurate than kNN") == {YES}
+    (found,) = told(of(*rows), "X1 is 3 points ahead")
+    assert found == [EURLEX, "P@1", "+10.00 points (1 run) beside kNN; printed +2.97; claimed for EURLex", NOT_HERE]
+
+
+@pytest.mark.parametrize("fall", [0.01, 0.0005])
+@pytest.mark.parametrize(("error", "answer"), [(0.2, NO), (0.05, YES)])
+def test_errors_are_judged_as_measured_whether_svp_has_converged_or_not(error, answer, fall):
+    results = of(
+        row("figure1a", "svd", dimensions=[10], clusters=5, equal_rank=[0.1], **{"global": [0.1]}),
+        row("figure1a", "x1", dimensions=[10], clusters=5, x1=[error], steps=[300], last_falls=[fall]),
+    )
+    found = told(results, "X1's own error is smaller")
+    assert [entry[3] for entry in found] == [answer] * 2
+    assert all(("SVP had not converged at L̂ = 10" in entry[2]) == (fall > 0.001) for entry in found)
+
+
+def sparse(seed=0, **changed):
+    found = {"mu": [0.0, 0.1], **at([50.0, 50.0]), "zeros": [0, 60], "bytes": [10, 5], "predict_ms": [2.0, 1.0]}
+    return row("sparsity", "x1", seed, **{**found, **changed})
+
+
+def test_a_smaller_model_counts_only_where_no_precision_falls():
+    sizes = row("table2", "", labels=159, train=10**6, test=10**6)
+    smaller = "Sparse embeddings make the model smaller"
+    assert answer_to(of(sizes, sparse()), smaller) == {YES}
+    assert "the error is unpaired" in told(of(sizes, sparse()), smaller)[0][2]
+    (found,) = told(of(sizes, sparse(**{"P@5": [50.0, 49.0]})), smaller)
+    assert found[2:] == ["every μ > 0 lowers a precision by more than chance (one split: the error is unpaired)", NO]
+
+
+def test_splits_with_and_without_the_penalty_are_taken_in_pairs():
+    # Splits differ by far more than the penalty changes; in each it costs the same.
+    falling = [sparse(seed, **{"P@3": [level, level - 0.1]}) for seed, level in enumerate((40.0, 50.0, 60.0))]
+    (found,) = told(of(*falling), "Sparse embeddings make the model smaller")
+    assert found[2:] == ["every μ > 0 lowers a precision by more than chance (3 splits)", NO]
+
+
+def test_more_learners_are_judged_over_the_runs_of_table_4():
+    boosts = "More learners make X1 significantly more accurate"
+    runs = [row("table4", "x1", seed, LARGE, **at([20.0 + seed, *[25.0] * 8, 30.0 + seed])) for seed in range(2)]
+    assert told(of(*runs), boosts)[0][2:] == [
+        "+10.00 ± 0.00 points (2 runs) from 1 to 10 learners; printed +8.65 on WikiLSHTC",
+        YES,
+    ]
+    assert answer_to(of(ensemble("x1", [20.0] * 9 + [30.0])), boosts) == {YES}
+    assert answer_to(of(ensemble("x1", [20.0] * 9 + [30.0], "bibtex")), boosts) == {NOT_HERE}
+
+
+def test_claims_about_a_set_that_is_not_here_tell_what_is_printed():
+    found = {
+        claim.statement: each for claim, each in check_all(of(row("table2", "", labels=9, train=9, test=9))).items()
+    }
+    for statement, words in (
+        ("One learner of X1 is more accurate than 15 of LocalLEML on WikiLSHTC", "46.04"),
+        ("LocalLEML is 14 points behind X1 on WikiLSHTC", "14 points"),
+        ("Two learners of X1 are more accurate than 50 trees of FastXML on WikiLSHTC", "beside 49.35"),
+        ("X1 predicts up to 300 times faster than LEML on WikiLSHTC", "8 ms beside 279 ms, 35 times"),
+        ("About 300,000 labels of WikiLSHTC are in fewer than 5 documents", "about 300,000 of 325,056 labels"),
+    ):
+        (only,) = found[statement]
+        assert (only.where, only.answer) == ("WikiLSHTC", NOT_HERE)
+        assert words in only.measured
+
+
+def test_what_is_claimed_of_wikilshtc_is_told_of_other_sets_as_evidence():
+    results = of(
+        row("figure1b", "", labels=100, rare=30, unseen=5),
+        row(
+            "figure1a",
+            "svd",
+            dimensions=[10, 20, 30],
+            clusters=5,
+            equal_rank=[0.4, 0.3, 0.2],
+            **{"global": [0.9, 0.7, 0.6]},
+        ),
+        row("timings", "x1", predict_ms_alone=1.0, predict_ms_a_point=0.1),
+        row("timings", "leml", predict_ms_alone=5.0, predict_ms_a_point=0.01),
+    )
+    (rare,) = told(results, "About 300,000 labels")
+    assert rare[2:] == ["35 of 100 labels are in fewer than 5 training documents; claimed for WikiLSHTC", NOT_HERE]
+    (fall,) = told(results, "The error of a global SVD falls at most linearly")
+    assert fall[2].startswith("2.000 points for each dimension at first, 1.000 at last")
+    assert fall[3] == NOT_HERE
+    assert answer_to(results, "The labels of a cluster are still not close to low rank") == {YES}
+    times = told(results, "X1 predicts up to 300 times faster")
+    assert [entry[2].split(":")[0] for entry in times] == ["5 times", "0.1 times"]
+    assert {entry[3] for entry in times} == {NOT_HERE}
+
+
+def test_scatter_around_a_line_is_no_bend():
+    def timed(times):
+        options = [(("clusters", count),) for count in range(len(times))]
+        return of(
+            *(
+                row("timings", "x1", options=each, points_searched=size, predict_ms_alone=time, predict_ms_a_point=time)
+                for each, size, time in zip(options, (1, 2, 4, 8, 16, 32), times, strict=True)
+            )
+        )
+
+    linear = "X1's prediction time is linear"
+    assert answer_to(timed([1.6, 1.0, 2.1, 1.2, 3.4, 4.0]), linear) == {CLOSE}
+    assert answer_to(timed([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), linear) == {NO}
+    assert answer_to(timed([1.1, 1.2, 1.4, 1.8, 2.6, 4.2]), linear) == {YES}
