@@ -26,7 +26,7 @@ figcaption, .note { color: #555; font-size: 0.9rem; max-width: 46rem; }
 table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.3rem 0.55rem; border-bottom: 1px solid #e2e2e2; text-align: left; vertical-align: top; }
 thead th { border-bottom: 2px solid #999; vertical-align: bottom; }
-th:first-child { min-width: 7rem; }
+th:first-child { min-width: 7rem; } td:last-child:not(.number) { min-width: 11rem; }
 .number { text-align: right; white-space: nowrap; }
 .number small { display: block; color: #666; font-size: 0.78rem; }
 .best { font-weight: 700; color: #08306b; } .best::after { content: " \\2605"; font-size: 0.7em; }
