@@ -103,6 +103,14 @@ class Results(Mapping[Cell, dict]):
         return summarise(values) if values else None
 
 
+def warn_of_machines(results: Results) -> str:
+    """Say that times are not of one machine, for the note of a table; "" if they are."""
+    machines = {record.machine for record in results.records.values()}
+    if len(machines) < 2:
+        return ""
+    return f" Times were measured on {len(machines)} different machines (under “Details”): do not compare them closely."
+
+
 def summarise(values: Sequence[float]) -> Summary:
     """Return the mean and standard deviation of a number over runs."""
     return Summary(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))

@@ -26,7 +26,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import TABLE_2
 from neartag.experiments.process_memory import resident_bytes
 from neartag.experiments.report.blocks import Block, Entry, Number, Table, Text
-from neartag.experiments.results import Record, Results
+from neartag.experiments.results import Record, Results, warn_of_machines
 from neartag.experiments.runner import Experiment, Work
 
 METHODS = (methods.STRICT, methods.REFINED, "leml", "fastxml", "lpsr-nb")
@@ -116,7 +116,7 @@ class Scale(Experiment):
         )
         headings = ["shape", "method", "fraction", "n / d / L", *methods.PRECISIONS]
         headings += ["training, min", "peak memory, GB", "predicting a point, ms", "why no more"]
-        return [Text([intro]), Table("", headings, rows)]
+        return [Text([intro + warn_of_machines(own)]), Table("", headings, rows)]
 
 
 def _limits(cell: Cell) -> Limits:

@@ -13,7 +13,7 @@ from neartag.experiments.learners import ENSEMBLES, load_parts
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import TABLE_1
 from neartag.experiments.report.blocks import Block, Number, Table, Text
-from neartag.experiments.results import Results
+from neartag.experiments.results import Results, warn_of_machines
 from neartag.experiments.runner import Experiment, Work
 from neartag.experiments.tail import tail_table
 
@@ -113,7 +113,8 @@ def _cost_table(own: Results, shown: list[str]) -> Table:
             numbers = [Number(summary.mean / unit if summary else None, digits=digits) for summary in summaries]
             rows.append([datasets.title(data), quantity, *numbers])
     headings = ["data set", "", *map(methods.title, shown)]
-    return Table("Time and size", headings, rows, compared=range(2, len(headings)), best="smallest")
+    note = warn_of_machines(own).strip()
+    return Table("Time and size", headings, rows, note, compared=range(2, len(headings)), best="smallest")
 
 
 def _number(results: Results, data: str, method: str, place: int) -> Number:

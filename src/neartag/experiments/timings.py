@@ -19,7 +19,7 @@ from neartag.experiments.learners import load_parts
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.printed import PREDICT_MILLISECONDS, TRAIN_HOURS
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table, Text
-from neartag.experiments.results import Results
+from neartag.experiments.results import Results, warn_of_machines
 from neartag.experiments.runner import Experiment, Work
 from neartag.linalg.rows import as_rows, normalise
 from neartag.x1.centroids import route
@@ -151,9 +151,7 @@ def _table(own: Results) -> Table:
         "and one tree of FastXML, which predicts with all its 50 trees. The paper's LEML has L̂ = 500, and was stopped "
         "early."
     )
-    machines = {record.machine for record in own.records.values()}
-    if len(machines) > 1:
-        note += f" Measured on {len(machines)} different machines (under “Details”): compare within a run only."
+    note += warn_of_machines(own)
     return Table("Time per learner and per point", headings, rows, note, range(2, len(headings)), best="smallest")
 
 
