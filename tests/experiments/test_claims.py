@@ -68,15 +68,10 @@ def as_claimed(sign=1, labels=400_000):
         records.append(row("figure1c", "x1", data=LARGE, options=options, **seconds, **at(value + lead)))
     sparse = {"zeros": [0, 50], "bytes": [10, 5 if sign > 0 else 10], "predict_ms": [2.0, 1.0 if sign > 0 else 4.0]}
     more = [50.0, 50.0 + sign]
-    records.append(
-        row(
-            "sparsity",
-            "x1",
-            mu=[0.0, 0.1],
-            **{"P@1": [50.0, 50.5 if sign > 0 else 49.95], "P@3": more, "P@5": more},
-            **sparse,
-        )
-    )
+    first = {"P@1": [50.0, 50.5 if sign > 0 else 49.95]}
+    records += [
+        row("sparsity", "x1", seed, mu=[0.0, 0.1], **first, **{"P@3": more, "P@5": more}, **sparse) for seed in (0, 1)
+    ]
     svd = {"global": [0.9, 0.8], "equal_rank": [0.5, 0.4] if sign > 0 else [0.05, 0.04], "equal_stored": [0.6, 0.5]}
     shares = [0.2, 0.1] if sign > 0 else [0.95, 0.9]
     falls = [0.0005, 0.0005]  # of the error, by SVP's last step
@@ -126,7 +121,10 @@ def test_claims_that_hold_are_said_to_hold():
 def test_claims_that_fail_are_said_to_fail_and_why():
     found = answers(as_claimed(-1))
     assert statements(found, YES) == set()
-    assert statements(found, NO) == statements(answers(as_claimed()), YES)
+    # Behind WSABIE's weighted votes, which is all that these sets have, nothing is said of plain ones.
+    other_votes = {statement for statement in statements(found, NOT_HERE) if "WSABIE" in statement}
+    assert len(other_votes) == 2
+    assert statements(found, NO) == statements(answers(as_claimed()), YES) - other_votes
     _, _, against = claims.EXPERIMENT.report(as_claimed(-1))
     words = " ".join(against.paragraphs)
     assert "X1 (paper) at its printed 65.57 would not be ahead of the measured 72.50 of LEML" in words
@@ -231,6 +229,6 @@ def test_the_summary_has_x1_beside_print_and_the_claims_that_do_not_hold():
     assert first[3] == f"{(60.5 - 65.57) / 0.65:+.1f}"
     assert table.rows[3][3] == "other data"  # of the set that stands for EURLex
     assert "checks of" in counts.paragraphs[0]
-    assert any(line.startswith("X1 is more accurate than WSABIE with kNN on") for line in against.paragraphs)
+    assert any(line.startswith("X1 is more accurate than kNN on") for line in against.paragraphs)
     assert len(summary.EXPERIMENT.report(as_claimed())) == 2  # none that does not hold
     assert summary.EXPERIMENT.report(Results({}, Plan())) == []

@@ -28,4 +28,4 @@ def test_times_of_different_machines_are_said_to_be():
     (table,) = timings.EXPERIMENT.report(of(one, other))
     assert "different machines" not in table.note
     (table,) = timings.EXPERIMENT.report(of(one, replace(other, machine="another")))
-    assert "2 different machines" in table.note
+    assert "different machines" in table.note

@@ -108,7 +108,7 @@ def warn_of_machines(results: Results) -> str:
     machines = {record.machine for record in results.records.values()}
     if len(machines) < 2:
         return ""
-    return f" Times were measured on {len(machines)} different machines (under “Details”): do not compare them closely."
+    return " Times were measured on different machines (under “Details”): do not compare them closely."
 
 
 def summarise(values: Sequence[float]) -> Summary:

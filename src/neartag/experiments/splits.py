@@ -55,7 +55,7 @@ def embed_split(
     return _embed_once(split, settings.replace(**others), itself, threads, learner)
 
 
-@lru_cache(maxsize=8)  # four n̄, each with a part held out and with the whole
+@lru_cache(maxsize=8)  # most readings: four n̄, each with a part held out and with the whole
 def _embed_once(split: Split, settings: X1Settings, itself: bool, threads: int, learner: int) -> trials.Embedded:
     parts = load(split)
     return trials.embed_labels(parts.X, parts.Y, settings, threads, itself=itself, learner=learner)

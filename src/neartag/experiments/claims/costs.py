@@ -82,7 +82,7 @@ def _time_linear(results: Results) -> Iterator[Finding]:
             line = timings.growth(own, name)
             if line is not None:
                 straight = line.explained >= MIN_EXPLAINED and line.slope > 0
-                agrees = straight or (False if _bends(line) else None)
+                agrees = False if _bends(line) else True if straight else None
                 cause = f"a parabola fits better, beyond chance; why is {NOT_TESTED}"
                 yield finding(data, kind, line.describe(), agrees, cause)
 
@@ -109,7 +109,7 @@ def _scales(results: Results) -> Iterator[Finding]:
                 yield Finding(datasets.title(data), "", told, answer_of(True))
     largest = max((int(measured["labels"]) for measured in finished.values()), default=0)
     if 0 < largest < MILLION:
-        told = f"at most {largest:,} labels were tried, or finished within the limits"
+        told = f"the largest that was tried and finished has {largest:,} labels"
         yield not_here("synthetic sets", told, "claimed for a million")
 
 

@@ -37,7 +37,9 @@ def _lowers(quantity: str, words: str, least: float, scatters: bool = False) -> 
                 f"at best {ratios[best]:.2f} of the {words} without μ, with μ = {best:g}; no precision falls by more "
                 f"than chance with μ = {', '.join(f'{mu:g}' for mu in kept)}{_describe_error(own)}"
             )
-            agrees = None if scatters and abs(1 - ratios[best]) < least else ratios[best] <= 1 - least
+            agrees: bool | None = ratios[best] <= 1 - least
+            if (scatters and abs(1 - ratios[best]) < least) or (agrees and len(own) == 1):
+                agrees = None  # of one split the error is so wide that losses of a point pass
             zeros = fmean(measured["zeros"][measured["mu"].index(max(kept))] for measured in own.values())
             cause = f"V·X is a sparse matrix from half zeros on, and has {zeros:.0f}% with μ = {max(kept):g}"
             yield finding(data, words, text, agrees, cause)

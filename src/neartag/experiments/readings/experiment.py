@@ -127,6 +127,7 @@ def _table(own: Results, data: str, distance: str) -> Table:
     """Return the readings of one data set; `distance`: from X1 (paper) to the printed numbers, for people."""
     rows: list[list[Entry]] = []
     means = validation_means(own)
+    best = max(means, key=means.__getitem__) if len(means) > 1 else ""
     paper = own.select(reading=PRINTED)
     for key, validation in means.items():
         cells = own.select(reading=key)
@@ -136,7 +137,7 @@ def _table(own: Results, data: str, distance: str) -> Table:
         rows.append(
             [
                 READINGS[key].title,
-                Number(validation, runs=len(cells), note="best" if validation == max(means.values()) else ""),
+                Number(validation, runs=len(cells), note="best" if key == best else ""),
                 *(Number(*summary) for summary in summaries),
                 "–" if key == PRINTED else _difference(cells, paper),
                 *(_listed(getattr(choice, field) for choice in chosen) for field in Choice._fields),

@@ -125,7 +125,8 @@ READINGS = {
     ),
     "cosine-labels-one-cluster": Reading(
         "label vectors of unit length, one cluster",
-        "The two readings together that came nearest to the printed numbers on MediaMill, each by itself.",
+        "Two readings together that came near to the printed numbers on MediaMill: this pair was not chosen by "
+        "validation.",
         {"label_similarity": "cosine", "n_clusters": 1},
     ),
     "not-itself": Reading(
