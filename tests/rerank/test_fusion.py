@@ -287,6 +287,20 @@ def test_knots_are_quantiles_of_right_and_wrong_alike():
     assert odds[1] < -3
 
 
+def test_rounding_decides_nothing():
+    # Voters that all have a label give it 1, within the rounding of their sum; here the higher of these are right.
+    random = np.random.default_rng(11)
+    parts = random.standard_normal((2000, 2)).astype(np.float32)
+    one = np.arange(2000) < 800
+    right = random.random(2000) < 0.3
+    parts[one, 0] = np.where(right[one], 1 + 1e-7, 1 - 1e-7)
+    found = Fusion.fit(parts, right)
+    odds = found.log_odds(np.array([[1 - 1e-7, 0], [1 + 1e-7, 0]], np.float32))
+    assert abs(odds[1] - odds[0]) < 1e-3
+    for knots in (found.fine, found.coarse):
+        assert (np.diff(knots, axis=1) > 1e-4).all()
+
+
 def world(m, seed):
     """Return parts, what is right, and the true chance: what a margin is worth depends on the frequency."""
     random = np.random.default_rng(seed)

@@ -19,6 +19,9 @@ from neartag.rerank import fusion_kernels
 
 # Knots of the functions of one variable, and on each side of those of two.
 FINE_KNOTS, COARSE_KNOTS = 8, 4
+# Knots of a feature are at least this share of its range apart. Nearer ones would be a step, and rounding would decide
+# on which side a value falls: votes that are all for one label sum to 1 within 1e-7.
+MIN_KNOT_GAP = 1e-3
 L2_PENALTY = 1.0
 # With more candidates than this the first steps are made on a part of them.
 MAX_CANDIDATES_IN_ONE_GO = 4000
@@ -208,7 +211,17 @@ def _knots(features: np.ndarray, correct: np.ndarray, count: int) -> np.ndarray:
     sample = features[np.concatenate([right, wrong])].astype(np.float64)
     knots = np.empty((features.shape[1], count))
     for j in range(features.shape[1]):
-        values = np.unique(np.quantile(sample[:, j], np.linspace(0, 1, count))) if len(sample) else np.zeros(1)
+        values = _thin(np.quantile(sample[:, j], np.linspace(0, 1, count))) if len(sample) else np.zeros(1)
         # Where few values occur there are fewer knots; those behind the last are beyond everything.
         knots[j] = np.concatenate([values, values[-1] + 1.0 + np.arange(count - len(values))])
     return knots
+
+
+def _thin(values: np.ndarray) -> np.ndarray:
+    """Return rising values without those that are too near the one kept before them."""
+    gap = MIN_KNOT_GAP * (values[-1] - values[0])
+    kept = [values[0]]
+    for value in values[1:]:
+        if value - kept[-1] > gap:
+            kept.append(value)
+    return np.array(kept)
