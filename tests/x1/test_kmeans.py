@@ -339,6 +339,21 @@ def test_many_clusters_of_points_all_alike():
     assert partition(X, 100, max_size=10).n_clusters == 30
 
 
+def test_many_clusters_of_points_that_groups_hardly_divide(monkeypatch):
+    # No two share a feature: each group has its start and nothing else, but for one that has all the others.
+    stages = []
+    whole = module._two_stage_k_means
+
+    def counted(X, count, options):
+        stages.append(count)
+        return whole(X, count, options)
+
+    monkeypatch.setattr(module, "_two_stage_k_means", counted)
+    found = partition(csr_matrix(sparse.identity(600, dtype=np.float32)), 300, max_flat=4)
+    assert len(stages) <= np.log2(300 / 4) + 1
+    assert found.n_clusters >= 300
+
+
 def test_rounds_on_a_sample_place_all_points():
     X = normalise(as_rows(synthetic.make(3000, 500, 40, 20, 2).X))
     whole = partition(X, 5)

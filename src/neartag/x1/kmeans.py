@@ -153,7 +153,11 @@ def _two_stage_k_means(X: Rows, count: int, options: Options) -> np.ndarray:
     owner: list[int] = []  # the group of each cluster
     for group, rows in enumerate(members):
         share = max(1, round(count * len(rows) / n))
-        inside = assign(take_rows(X, rows), share, options)
+        # Where nearly all points fell into one group, as short rows do, groups hardly divide them: more clusters are
+        # made in one stage then, so that this ends.
+        together = len(rows) > MAX_SHARE_TOGETHER * n
+        own = replace(options, max_flat=2 * options.max_flat) if together else options
+        inside = assign(take_rows(X, rows), share, own)
         assignment[rows] = len(owner) + inside
         owner += [group] * (int(inside.max()) + 1)
     means = find_centroids(X, groups, n_groups)  # (d, groups)
