@@ -65,9 +65,17 @@ def test_a_cell_is_what_the_fraction_gave_or_which_limit_ended_it(monkeypatch, r
 
 
 def test_what_would_take_too_long_is_not_tried():
-    limits, before = Limits(30, 20, (10, 1)), {"fraction": 10, "train_seconds": 300.0}
-    assert "at least 50 min" in too_slow_to_try(before, 1, limits)
-    assert too_slow_to_try(before, 3, limits) == ""
+    limits, before = Limits(30, 20, (30, 10, 1)), {"fraction": 10, "train_seconds": 300.0}
+    assert "at least 50 min" in too_slow_to_try([before], 1, limits)
+    assert too_slow_to_try([before], 3, limits) == ""
+
+
+def test_what_grew_too_fast_is_not_tried():
+    limits, last = Limits(30, 20, (30, 10, 1)), {"fraction": 10, "train_seconds": 150.0}
+    grew = {"fraction": 30, "train_seconds": 50.0 / 3}  # nine times the time for three times the points
+    assert "250 min are to be expected" in too_slow_to_try([last, grew], 1, limits)
+    assert too_slow_to_try([last, grew], 3, limits) == ""
+    assert too_slow_to_try([last, {**grew, "train_seconds": 50.0}], 1, limits) == ""
 
 
 def test_a_method_is_measured_in_a_process_of_its_own_and_ended_at_its_limit():
@@ -82,6 +90,12 @@ def test_a_method_is_measured_in_a_process_of_its_own_and_ended_at_its_limit():
     wrong = {**task, "cell": {**task["cell"], "method": "x9"}}
     with pytest.raises(NeartagError, match="x9"):
         run_apart(wrong, Limits(5, 8, (400,)))
+
+
+def test_a_process_that_complains_at_length_ends(monkeypatch):
+    monkeypatch.setattr(scale, "_PROGRAM", "raise ValueError('much to say\\n' * 50_000 + 'that is all')")
+    with pytest.raises(NeartagError, match="that is all"):
+        run_apart({}, Limits(0.1, 8, (400,)))
 
 
 def test_memory_of_a_process_that_is_not_there_is_nothing():

@@ -8,13 +8,15 @@ labels of such a set are made up: precision shows that a method learns something
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple
 
 from neartag.core.errors import NeartagError
 from neartag.core.usage import peak_memory
@@ -43,8 +45,10 @@ class Limits(NamedTuple):
 LIMITS = Limits(30, 20, (100, 30, 10, 3, 1))
 QUICK_LIMITS = Limits(0.5, 4, (200,))
 MAX_TEST_POINTS = 10_000
+BEYOND = 1.25  # times the limit: what a rate of growth tells is not exact
 ALARM = int(getattr(signal, "SIGALRM", 0))  # what ends a process unless it says otherwise; 0: Windows has none
 _PAUSE = 0.2  # seconds between two looks at a process
+_PROGRAM = "from neartag.experiments.scale import work_apart; work_apart()"
 _MARK = "measured: "  # before the line that a process writes
 
 
@@ -80,16 +84,14 @@ class Scale(Experiment):
     def foresee(self, cell: Cell, kept: Mapping[Cell, Record]) -> dict[str, Any] | None:
         """Return why a fraction is not tried, told by the one before it; None to try it."""
         limits, own = _limits(cell), cell.option("fraction")
-        smaller = [fraction for fraction in limits.fractions if fraction > own]
-        if not smaller:
+        smaller = sorted(fraction for fraction in limits.fractions if fraction > own)  # the next smaller one first
+        keys = [replace(cell, options=tuple({**cell.settings, "fraction": each}.items())) for each in smaller]
+        before = [record.measured for key in keys if (record := kept.get(key)) is not None and not record.failed]
+        if not before or kept.get(keys[0]) is None or kept[keys[0]].failed:
             return None
-        options = {**cell.settings, "fraction": min(smaller)}
-        before = kept.get(replace(cell, options=tuple(options.items())))
-        if before is None or before.failed:
-            return None
-        if "train_seconds" not in before.measured:
-            return {"ended": before.measured["ended"]}
-        slow = too_slow_to_try(before.measured, own, limits)
+        if "train_seconds" not in before[0]:
+            return {"ended": before[0]["ended"]}
+        slow = too_slow_to_try(before, own, limits)
         return {"ended": slow} if slow else None
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
@@ -123,49 +125,63 @@ def _limits(cell: Cell) -> Limits:
     return QUICK_LIMITS if cell.quick else LIMITS
 
 
-def too_slow_to_try(before: dict[str, Any], fraction: int, limits: Limits) -> str:
-    """Say why a larger fraction is not tried: no method's time grows more slowly than its points; "" to try it."""
-    expected = before["train_seconds"] / 60 * before["fraction"] / fraction
-    if expected <= limits.minutes:
-        return ""
-    took = f"1/{before['fraction']} took {before['train_seconds'] / 60:.1f} min"
-    return f"1/{fraction}: not tried, {took}, so that at least {expected:.0f} min are to be expected"
+def too_slow_to_try(before: Sequence[Mapping[str, Any]], fraction: int, limits: Limits) -> str:
+    """Say why a larger fraction is not tried, from those before it, the largest first; "" to try it.
+
+    No method's time grows more slowly than its points. Where it grew faster from the second to the first of them, and
+    would at that rate be clearly beyond the limit, that is a reason too.
+    """
+    times = [each["train_seconds"] / 60 for each in before]
+    sizes = [1 / each["fraction"] for each in before]
+    expected = times[0] / fraction / sizes[0]
+    took = f"1/{before[0]['fraction']} took {times[0]:.1f} min"
+    if expected > limits.minutes:
+        return f"1/{fraction}: not tried, {took}, so that at least {expected:.0f} min are to be expected"
+    if len(before) > 1:
+        rate = math.log(times[0] / times[1]) / math.log(sizes[0] / sizes[1])  # time ∝ size^rate
+        expected = times[0] * (1 / fraction / sizes[0]) ** rate
+        if expected > BEYOND * limits.minutes:
+            took += f" and 1/{before[1]['fraction']} {times[1]:.1f}"
+            return f"1/{fraction}: not tried, {took}, at which rate {expected:.0f} min are to be expected"
+    return ""
 
 
 def run_apart(task: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], str]:
     """Return what a process of its own measured, and "" — or nothing, and which limit it met."""
-    command = [sys.executable, "-c", "from neartag.experiments.scale import work_apart; work_apart()"]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    process.stdin.write(json.dumps({**task, "minutes": limits.minutes}))
-    process.stdin.close()
-    process.stdin = None
     allowed = 60 * limits.minutes * 2 + 600  # making the data and predicting take time too; training alone is judged
-    started, reason = time.monotonic(), ""
-    while process.poll() is None and not reason:
-        time.sleep(_PAUSE)
-        if resident_bytes(process.pid) > 1e9 * limits.gigabytes:
-            reason = f"over {limits.gigabytes:g} GB"
-        elif time.monotonic() - started > allowed:
-            reason = f"over {limits.minutes:g} min"
-    if reason:
-        process.kill()
-    said, errors = process.communicate()
-    if reason:
-        return {}, reason
-    lines = [line.removeprefix(_MARK) for line in said.splitlines() if line.startswith(_MARK)]
+    # Files, not pipes: nobody reads while it runs, and a full pipe would stop it.
+    with TemporaryFile("w+") as given, TemporaryFile("w+") as said, TemporaryFile("w+") as errors:
+        given.write(json.dumps({**task, "minutes": limits.minutes}))
+        given.seek(0)
+        process = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdin=given, stdout=said, stderr=errors)
+        started, reason = time.monotonic(), ""
+        while process.poll() is None and not reason:
+            time.sleep(_PAUSE)
+            if resident_bytes(process.pid) > 1e9 * limits.gigabytes:
+                reason = f"over {limits.gigabytes:g} GB"
+            elif time.monotonic() - started > allowed:
+                reason = f"over {limits.minutes:g} min"
+        if reason:
+            process.kill()
+            process.wait()
+            return {}, reason
+        answers, complaints = _lines_of(said), _lines_of(errors)
+    lines = [line.removeprefix(_MARK) for line in answers if line.startswith(_MARK)]
     if not lines and ALARM and process.returncode == -ALARM:
         return {}, f"over {limits.minutes:g} min"
     if not lines:
-        last = (errors.strip().splitlines() or [f"ended with {process.returncode}"])[-1]
+        last = next((line for line in reversed(complaints) if line.strip()), f"ended with {process.returncode}")
         if last.startswith("MemoryError") or "ArrayMemoryError" in last:
             return {}, "no memory was left"
         raise NeartagError(f"its process failed: {last}")  # which is no limit: the next run tries it again
     measured = json.loads(lines[-1])
     minutes = measured["train_seconds"] / 60
     return (measured, "") if minutes <= limits.minutes else ({}, f"training took {minutes:.0f} min")
+
+
+def _lines_of(file: IO[str]) -> list[str]:
+    file.seek(0)
+    return file.read().splitlines()
 
 
 def work_apart() -> None:
