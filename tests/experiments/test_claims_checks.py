@@ -136,9 +136,10 @@ def test_the_substitute_of_eurlex_is_judged_where_a_claim_is_about_every_small_s
     assert found == [EURLEX, "P@1", "+10.00 points (1 run) beside kNN; printed +2.97; claimed for EURLex", NOT_HERE]
 
 
-@pytest.mark.parametrize("fall", [0.01, 0.0005])
-@pytest.mark.parametrize(("error", "answer"), [(0.2, NO), (0.05, YES)])
-def test_errors_are_judged_as_measured_whether_svp_has_converged_or_not(error, answer, fall):
+@pytest.mark.parametrize(
+    ("error", "fall", "answer"), [(0.2, 0.0005, NO), (0.2, 0.01, CLOSE), (0.05, 0.0005, YES), (0.05, 0.01, YES)]
+)
+def test_an_error_before_convergence_may_say_yes_and_never_no(error, fall, answer):
     results = of(
         row("figure1a", "svd", dimensions=[10], clusters=5, equal_rank=[0.1], **{"global": [0.1]}),
         row("figure1a", "x1", dimensions=[10], clusters=5, x1=[error], steps=[300], last_falls=[fall]),
@@ -200,7 +201,8 @@ def test_claims_about_a_set_that_is_not_here_tell_what_is_printed():
         ("One learner of X1 is more accurate than 15 of LocalLEML on WikiLSHTC", "46.04"),
         ("LocalLEML is 14 points behind X1 on WikiLSHTC", "14 points"),
         ("Two learners of X1 are more accurate than 50 trees of FastXML on WikiLSHTC", "beside 49.35"),
-        ("X1 predicts up to 300 times faster than LEML on WikiLSHTC", "8 ms beside 279 ms, 35 times"),
+        ("X1 predicts up to 300 times faster than LEML", "8 ms beside 279 ms, which is 35 times, on WikiLSHTC"),
+        ("X1 predicts more than a hundred times faster than LEML on WikiLSHTC", "8 ms beside 279 ms"),
         ("About 300,000 labels of WikiLSHTC are in fewer than 5 documents", "about 300,000 of 325,056 labels"),
     ):
         (only,) = found[statement]
@@ -227,9 +229,9 @@ def test_what_is_claimed_of_wikilshtc_is_told_of_other_sets_as_evidence():
     (fall,) = told(results, "The error of a global SVD falls at most linearly")
     assert fall[2].startswith("2.000 points for each dimension at first, 1.000 at last")
     assert fall[3] == NOT_HERE
-    assert answer_to(results, "The labels of a cluster are still not close to low rank") == {YES}
+    assert answer_to(results, "The labels of a cluster are still not close to low rank") == {NOT_HERE}
     times = told(results, "X1 predicts up to 300 times faster")
-    assert [entry[2].split(":")[0] for entry in times] == ["5 times", "0.1 times"]
+    assert [entry[2].split(":")[0] for entry in times] == ["5.0 times faster", "10.0 times slower"]
     assert {entry[3] for entry in times} == {NOT_HERE}
 
 

@@ -598,6 +598,11 @@ def test_a_large_set_in_the_repositorys_format_is_measured(alone):
     assert {each.failed for each in found.values()} == {""}
     assert {cell.data for cell in found} == {"wikilshtc"}
     assert {cell.method for cell in found} == {"", "knn", "knn-weighted", *methods.X1_COLUMNS}
+    # What the authors' program ships for the set is neither neartag's variant nor refined.
+    settings = {cell.method: record.settings for cell, record in found.items() if cell.experiment == "table1"}
+    assert settings[methods.REFINED] == {"refine": True}
+    assert not {"vote_weight", "vote_distance", "keep_weights", "cluster_start"} & set(settings[methods.OWN])
+    assert settings[methods.STRICT]["vote_weight"] == "uniform"
     page = (alone / "reproduction.md").read_text()
     assert "paper 55.57" in page
     assert "Of the paper's five large sets these are not here: Wiki10, DeliciousLarge, Amazon, Ads1M" in page

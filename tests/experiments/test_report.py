@@ -112,3 +112,18 @@ def test_the_report_says_what_stands_for_what():
     words = " ".join(" ".join(block.paragraphs) for block in details.introduction(of(*made, plan=Plan(quick=True))))
     for part in ("embedded corpus", "10,251 of EURLex", "synthetic set", "quick run"):
         assert part in words
+
+
+def test_the_report_says_what_is_planned_and_not_measured():
+    first, *_ = details.every_number(some_results())
+    assert first.title == "What is planned and not measured yet"
+    (words,) = first.paragraphs
+    assert words.startswith("table3: ")
+    assert "BibTeX x1 (8)" in words  # of ten splits
+
+
+def test_a_plot_carries_a_digest_of_what_it_shows():
+    other = replace(FIGURE, series=[replace(FIGURE.series[0], y=[1.0, 4.0, 9.1])])
+    assert FIGURE.digest() in draw.svg(FIGURE)
+    assert other.digest() not in draw.svg(FIGURE)
+    assert replace(FIGURE, note="another").digest() == FIGURE.digest()

@@ -92,6 +92,12 @@ def test_a_method_is_measured_in_a_process_of_its_own_and_ended_at_its_limit():
         run_apart(wrong, Limits(5, 8, (400,)))
 
 
+def test_a_method_that_would_need_too_much_memory_has_met_a_limit(monkeypatch):
+    words = "lpsr would need about 45.2 GB of memory to learn 9 labels, and 22.2 GB are there: use fewer"
+    monkeypatch.setattr(scale, "_PROGRAM", f"raise ValueError({words!r})")
+    assert run_apart({}, Limits(0.1, 8, (400,))) == ({}, "would need about 45.2 GB of memory")
+
+
 def test_a_process_that_complains_at_length_ends(monkeypatch):
     monkeypatch.setattr(scale, "_PROGRAM", "raise ValueError('much to say\\n' * 50_000 + 'that is all')")
     with pytest.raises(NeartagError, match="that is all"):

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable
 
 from neartag.experiments import datasets
-from neartag.experiments.plan import QUICK, Cell
+from neartag.experiments.plan import QUICK, Cell, Plan
 from neartag.experiments.report.blocks import Block, Table, Text
 from neartag.experiments.results import Record, Results
+from neartag.experiments.runner import load_experiments
 
 
 def introduction(results: Results) -> list[Block]:
@@ -22,7 +23,8 @@ def introduction(results: Results) -> list[Block]:
         f"Made by `{command}` from {len(results)} measurements that took {hours:.1f} hours ({when}). Each cell has the "
         "mean, the standard deviation, and in brackets the number of runs or splits; below it the number that the "
         "paper prints, and the difference. A star or bold type marks the best of a row, once among the measured and "
-        "once among the printed numbers. Precisions are in percent. Run again, the command continues where it stopped."
+        "once among the printed numbers. Precisions are in percent. Run again, the command continues where it stopped; "
+        "what is planned and not measured yet stands under “Details”."
     )
     blocks: list[Block] = [
         Text([first, *_describe_samples(results), *_describe_outdated(results), *_describe_stale(results)])
@@ -59,7 +61,9 @@ def every_number(results: Results) -> list[Block]:
         for group, records in sorted(groups.items())
     ]
     where = [[str(number), *environment] for environment, number in environments.items()]
+    unmeasured = _describe_unmeasured(results)
     return [
+        *([Text(unmeasured, "What is planned and not measured yet", as_list=True)] if unmeasured else []),
         Table("Where it was measured", ["where", "machine", "versions"], where),
         Table(
             "What was measured",
@@ -133,6 +137,25 @@ def _describe_failures(results: Results) -> list[str]:
         f"{' '.join(filter(None, (experiment, data, method)))}, {len(cells)} of its runs: {reason}"
         for (experiment, data, method, reason), cells in reasons.items()
     ]
+
+
+def _describe_unmeasured(results: Results) -> list[str]:
+    """Say for each experiment how many of its measurements, on the data that the report has, are not there yet."""
+    plan = Plan(data=tuple(results.names("data")), quick=results.plan.quick)
+    entries = []
+    for name, experiment in load_experiments().items():
+        if not results.select(name):
+            continue
+        planned = dict.fromkeys(experiment.cells(plan))
+        missing = [cell for cell in planned if cell not in results.records]
+        counts: dict[str, int] = {}
+        for cell in missing:
+            words = " ".join(filter(None, (datasets.title(cell.data), cell.method)))
+            counts[words] = counts.get(words, 0) + 1
+        if missing:
+            listed = ", ".join(f"{words} ({count})" for words, count in counts.items())
+            entries.append(f"{name}: {len(missing)} of {len(planned)}: {listed}")
+    return entries
 
 
 def _join_settings(settings: dict) -> str:

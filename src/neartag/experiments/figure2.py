@@ -108,7 +108,7 @@ def _report_data(own: Results, data: str) -> list[Block]:
     clusters = max((measured["n_clusters"] or 0 for measured in own.values()), default=0)
     note = "The first learners of an ensemble of ten, or trees of fifty; the band is one standard deviation over runs."
     if clusters:
-        note += f" {clusters} clusters per learner."
+        note += f" {clusters} clusters per learner; neartag's variant begins with as many, and splits those too large."
         if {methods.STRICT, "local_leml"} <= set(shown):
             note += " LocalLEML has those of X1 (paper)."
     missing = [methods.title(method) for method in COUNTS if method not in shown]

@@ -16,7 +16,7 @@ from neartag.experiments.runner import Work
 from neartag.methods import presets, registry
 from neartag.storage import store
 from neartag.x1.model import X1Model
-from neartag.x1.presets import PAPER, VOTE_PRESETS
+from neartag.x1.presets import ORIGINAL, PAPER, VOTE_PRESETS
 
 CUTS = (1, 3, 5)
 PRECISIONS = tuple(f"P@{k}" for k in CUTS)
@@ -46,9 +46,9 @@ VARIANTS = {
         registry.DEFAULT_METHOD,
         {},
         as_paper=True,
-        words="Algorithms 1 and 2 as printed: neighbours by inner products of label vectors, SVP with η = 1 to "
-        "convergence, ⌊n/6000⌋ clusters by plain k-means from random starts, Euclidean distance, one vote for each "
-        "neighbour",
+        words="Algorithms 1 and 2 as printed, with μ = 0, since the paper prints neither μ nor ρ: neighbours by inner "
+        "products of label vectors, SVP with η = 1 to convergence, ⌊n/6000⌋ clusters by plain k-means from random "
+        "starts, Euclidean distance, one vote for each neighbour",
     ),
     OWN: Variant(
         "neartag's variant",
@@ -62,8 +62,8 @@ VARIANTS = {
         "refined",
         registry.DEFAULT_METHOD,
         {"refine": True},
-        words="neartag's preset for the set, or its defaults: votes by embedding and by features propose labels, and a "
-        "linear ranker of each label decides; not in the paper",
+        words="neartag's preset for the set, or its defaults, always with rankers: votes by embedding and by features "
+        "propose labels, and a linear ranker of each label decides; not in the paper",
     ),
     "wsabie": Variant("WSABIE", "wsabie", {"vote_weight": "uniform"}),
     "wsabie-weighted": Variant("WSABIE, weighted votes", "wsabie", {}),
@@ -138,8 +138,10 @@ def settings_for(variant: str, data: str, *, large: bool = False, quick: bool = 
 
 def preset(variant: str, data: str) -> dict[str, Any]:
     """Return the settings of a method on a data set: its preset, or the defaults if it has none, and the changes."""
-    column = find_variant(variant)
-    changes = {**column.changes, **PLAIN_CHOICES.get(variant, {}).get(presets.preset_name(data), {})}
+    column, name = find_variant(variant), presets.preset_name(data)
+    changes = {**column.changes, **PLAIN_CHOICES.get(variant, {}).get(name, {})}
+    if column.method == registry.DEFAULT_METHOD and name in ORIGINAL:
+        return changes  # the authors' settings, which are neither neartag's nor the paper's
     try:
         return {**presets.get(data, column.method), **changes}
     except ParameterError:

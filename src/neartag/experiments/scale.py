@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -50,6 +51,7 @@ ALARM = int(getattr(signal, "SIGALRM", 0))  # what ends a process unless it says
 _PAUSE = 0.2  # seconds between two looks at a process
 _PROGRAM = "from neartag.experiments.scale import work_apart; work_apart()"
 _MARK = "measured: "  # before the line that a process writes
+_REFUSED = re.compile(r"would need about [\d.]+ [A-Z]?B of memory")
 
 
 class Scale(Experiment):
@@ -98,7 +100,7 @@ class Scale(Experiment):
         """Return what the fraction gave, or which limit ended it."""
         fraction = cell.option("fraction")
         measured, reason = run_apart({"cell": cell.as_json(), "jobs": work.jobs}, _limits(cell))
-        return {"ended": f"1/{fraction}: {reason}"} if reason else measured
+        return {"ended": f"{_name(fraction)}: {reason}"} if reason else measured
 
     def report(self, results: Results) -> list[Block]:
         """Return what stands for each of the paper's large sets, and how far each method went."""
@@ -136,13 +138,13 @@ def too_slow_to_try(before: Sequence[Mapping[str, Any]], fraction: int, limits: 
     expected = times[0] / fraction / sizes[0]
     took = f"1/{before[0]['fraction']} took {times[0]:.1f} min"
     if expected > limits.minutes:
-        return f"1/{fraction}: not tried, {took}, so that at least {expected:.0f} min are to be expected"
+        return f"{_name(fraction)}: not tried, {took}, so that at least {expected:.0f} min are to be expected"
     if len(before) > 1:
         rate = math.log(times[0] / times[1]) / math.log(sizes[0] / sizes[1])  # time ∝ size^rate
         expected = times[0] * (1 / fraction / sizes[0]) ** rate
         if expected > BEYOND * limits.minutes:
             took += f" and 1/{before[1]['fraction']} {times[1]:.1f}"
-            return f"1/{fraction}: not tried, {took}, at which rate {expected:.0f} min are to be expected"
+            return f"{_name(fraction)}: not tried, {took}, at which rate {expected:.0f} min are to be expected"
     return ""
 
 
@@ -173,6 +175,8 @@ def run_apart(task: dict[str, Any], limits: Limits) -> tuple[dict[str, Any], str
         last = next((line for line in reversed(complaints) if line.strip()), f"ended with {process.returncode}")
         if last.startswith("MemoryError") or "ArrayMemoryError" in last:
             return {}, "no memory was left"
+        if refused := _REFUSED.search(last):  # by the method itself, before it begins
+            return {}, refused[0]
         raise NeartagError(f"its process failed: {last}")  # which is no limit: the next run tries it again
     measured = json.loads(lines[-1])
     minutes = measured["train_seconds"] / 60
@@ -237,6 +241,10 @@ def make_fraction(data: str, fraction: int) -> Parts:
     return Parts(made.X[:train], made.Y[:train], made.X[train:], made.Y[train:])
 
 
+def _name(fraction: int) -> str:
+    return "whole" if fraction == 1 else f"1/{fraction}"
+
+
 def _row(data: str, method: str, own: Results, limits: Limits) -> list[Entry]:
     shape, name = datasets.shape_of(data), methods.title(method)
     finished = {each["fraction"]: each for each in own.values() if "train_seconds" in each}
@@ -247,12 +255,11 @@ def _row(data: str, method: str, own: Results, limits: Limits) -> list[Entry]:
     measured = finished[min(finished)]
     if not reason:
         larger = [each for each in limits.fractions if each < measured["fraction"]]
-        reason = f"1/{max(larger)}: not measured yet" if larger else ""
-    fraction = "whole" if measured["fraction"] == 1 else f"1/{measured['fraction']}"
+        reason = f"{_name(max(larger))}: not measured yet" if larger else ""
     return [
         shape,
         name,
-        fraction,
+        _name(measured["fraction"]),
         "\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}".join(
             f"{measured[what]:,}" for what in ("points", "features", "labels")
         ),

@@ -22,7 +22,7 @@ METHODS = (methods.STRICT, methods.OWN)
 RUNS = 10
 LEARNERS = tuple(TABLE_4)
 PAPER_SET = "WikiLSHTC"
-VOTERS = 20  # k of kNN where there is no preset
+VOTERS = 20  # k of kNN where nothing was chosen
 
 
 class Stability(Experiment):
@@ -88,9 +88,9 @@ def _report_column(own: Results, data: str, method: str) -> list[Block]:
         rows.append([str(count), *means, *deviations])
     name = f"{methods.title(method)}, {datasets.title(data)}"
     note = (
-        "The paper's settings for large sets: dimension 50, one cluster per 6,000 points. "
-        f"{methods.describe_x1_columns([method])} "
-        "Means and standard deviations over the runs, which differ in the seed alone."
+        f"Dimension 50 and {_describe_clusters(own)} clusters in a learner: the paper has one per 6,000 points. "
+        f"{methods.describe_x1_columns([method])} k is {_voters(own)} in all runs. Means and standard deviations over "
+        "the runs, which differ in the seed alone."
     )
     series = [_line(by_learners, precision) for precision in methods.PRECISIONS]
     plot = Figure(
@@ -103,6 +103,17 @@ def _report_column(own: Results, data: str, method: str) -> list[Block]:
     )
     headings = ["learners", *methods.PRECISIONS, *(f"deviation of {precision}" for precision in methods.PRECISIONS)]
     return [Table(name, headings, rows, note), plot, Text([_verdict(by_learners[-1], name)])]
+
+
+def _describe_clusters(own: Results) -> str:
+    """Return the smallest and the largest number of clusters of a learner, for people."""
+    counts = [count for measured in own.values() for count in measured["clusters"]]
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def _voters(own: Results) -> str:
+    """Return k, for people."""
+    return ", ".join(sorted({str(record.settings.get("vote_neighbours", VOTERS)) for record in own.records.values()}))
 
 
 def _line(by_learners: list[Results], precision: str) -> Series:

@@ -10,6 +10,7 @@ from scipy.stats import f as f_distribution
 from neartag.experiments import datasets, methods, timings
 from neartag.experiments.claims.findings import (
     NOT_TESTED,
+    Check,
     Claim,
     Finding,
     answer_of,
@@ -25,7 +26,9 @@ from neartag.experiments.results import Results
 X1 = methods.STRICT
 PAPER_SET = "WikiLSHTC"
 CLAIMED_LABELS = 325_056  # WikiLSHTC's, for which the paper tells times
-CLAIMED_SPEED = 300  # times as fast as LEML, at most
+CLAIMED_SPEED = 300  # times as fast as LEML, at most (Section 3, which names no set for it)
+ORDERS = 100  # times as fast as LEML on WikiLSHTC, at least (Section 1)
+COMPARABLE = 1.5  # times as long, at most, that "comparable" is read as
 MIN_EXPLAINED = 0.95  # of the variance, for a line to count as straight
 MILLION = 1_000_000
 TINY = 1e-300  # in place of zero, to divide by
@@ -37,13 +40,20 @@ def _time_between(results: Results) -> Iterator[Finding]:
             summaries = [own.select(method=method).summary(name) for method in ("fastxml", X1, "leml")]
             times = [summary.mean for summary in summaries if summary is not None]
             if len(times) == len(summaries):
-                told = f"FastXML {times[0]:.3f}, X1 {times[1]:.3f}, LEML {times[2]:.3f} ms per point"
+                told = f"FastXML {times[0]:.3f}, a learner of X1 {times[1]:.3f}, LEML {times[2]:.3f} ms per point"
                 yield _judge_size(results, data, told, times[0] < times[1] < times[2], kind)
 
 
-def _faster_than_leml(results: Results) -> Iterator[Finding]:
+def _faster_than_leml(least: float) -> Check:
+    def check(results: Results) -> Iterator[Finding]:
+        return _compare_with_leml(results, least)
+
+    return check
+
+
+def _compare_with_leml(results: Results, least: float) -> Iterator[Finding]:
     x1, leml = PREDICT_MILLISECONDS[X1], PREDICT_MILLISECONDS["leml"]
-    printed = f"{x1:g} ms beside {leml:g} ms, {leml / x1:.0f} times"
+    printed = f"{x1:g} ms beside {leml:g} ms, which is {leml / x1:.0f} times, on WikiLSHTC"
 
     def check() -> Iterator[Finding]:
         for data, own in by_data(results.select(clusters=None), "timings"):
@@ -51,8 +61,9 @@ def _faster_than_leml(results: Results) -> Iterator[Finding]:
                 ours, theirs = (own.select(method=method).summary(name) for method in (X1, "leml"))
                 if ours and theirs:
                     times = theirs.mean / ours.mean
-                    text = f"{times:.3g} times: X1 {ours.mean:.3f}, LEML {theirs.mean:.3f} ms; printed {printed}"
-                    yield judge_named(PAPER_SET, data, kind, text, times >= CLAIMED_SPEED, NOT_TESTED)
+                    ratio = f"{times:.1f} times faster" if times >= 1 else f"{1 / times:.1f} times slower"
+                    text = f"{ratio}: a learner {ours.mean:.3f}, LEML {theirs.mean:.3f} ms; printed {printed}"
+                    yield judge_named(PAPER_SET, data, kind, text, times >= least, NOT_TESTED)
 
     return or_missing(check(), PAPER_SET, printed)
 
@@ -62,8 +73,9 @@ def _training_times(results: Results) -> Iterator[Finding]:
         summaries = [own.select(method=method).summary("train_seconds") for method in (X1, "fastxml", "leml")]
         if all(summaries):
             x1, tree, leml = (summary.mean for summary in summaries if summary)
-            told = f"a learner of X1 {x1:.1f} s, 50 trees of FastXML {50 * tree:.1f} s, LEML {leml:.1f} s"
-            yield _judge_size(results, data, told, 3 * x1 < 50 * tree < leml)
+            told = f"three learners of X1 {3 * x1:.1f} s, 50 trees of FastXML {50 * tree:.1f} s, LEML {leml:.1f} s"
+            agrees = 3 * x1 <= COMPARABLE * 50 * tree and max(3 * x1, 50 * tree) < leml
+            yield _judge_size(results, data, told, agrees)
 
 
 def _judge_size(results: Results, data: str, told: str, agrees: bool, measure: str = "") -> Finding:
@@ -115,8 +127,15 @@ def _scales(results: Results) -> Iterator[Finding]:
 
 CLAIMS = (
     Claim("X1 predicts more slowly than FastXML and faster than LEML", "Section 3", _time_between),
-    Claim("X1 predicts up to 300 times faster than LEML on WikiLSHTC", "Sections 1 and 3", _faster_than_leml),
-    Claim("Three learners of X1 train as fast as FastXML, and both faster than LEML", "Section 3", _training_times),
+    Claim("X1 predicts up to 300 times faster than LEML", "Section 3", _faster_than_leml(CLAIMED_SPEED)),
+    Claim(
+        "X1 predicts more than a hundred times faster than LEML on WikiLSHTC", "Section 1", _faster_than_leml(ORDERS)
+    ),
+    Claim(
+        "Three learners of X1 take about as long to train as FastXML, and both less than LEML",
+        "Sections 1 and 3",
+        _training_times,
+    ),
     Claim("X1's prediction time is linear in the cluster's size", "Section 1", _time_linear),
     Claim("X1 can be trained with a million labels", "Sections 1 and 3", _scales),
 )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from neartag.experiments.claims.findings import NOT_TESTED, Check, Claim, Finding, by_data, finding, judge_named
+from neartag.experiments.claims.findings import (
+    NOT_TESTED,
+    Check,
+    Claim,
+    Finding,
+    by_data,
+    finding,
+    judge_large,
+    judge_named,
+)
 from neartag.experiments.figure1a import SVP_TOL
 from neartag.experiments.results import Results
 
@@ -44,11 +53,14 @@ def _clusters_not_low_rank(results: Results) -> Iterator[Finding]:
             f"an SVD in each of {measured['clusters']} clusters leaves {100 * left[place]:.1f}% at L̂ = {dims[place]}; "
             f"“not close” is read as {MIN_LEFT:.0%} at the L̂ that is nearest to X1's {OWN_DIM}"
         )
-        yield finding(data, "", text, left[place] >= MIN_LEFT, NOT_TESTED)
+        yield judge_large(data, "", text, left[place] >= MIN_LEFT, NOT_TESTED, "said of clusters of large data")
 
 
 def _smaller_error(name: str, words: str) -> Check:
-    """Return the check that X1's own error is smaller than that of an SVD at every L̂, as both were measured."""
+    """Return the check that X1's own error is smaller than that of an SVD at every L̂.
+
+    Where SVP had not converged its error is an upper bound: it can say yes, but not no.
+    """
 
     def check(results: Results) -> Iterator[Finding]:
         for data, measured in _measured(results, name, "x1"):
@@ -57,13 +69,17 @@ def _smaller_error(name: str, words: str) -> Check:
             if "same_target" in measured:
                 told += f" (of which an SVD leaves {100 * measured['same_target'][0]:.2f}%)"
             places = [place for place, row in enumerate(rows) if row[1] >= row[2]]
+            agrees: bool | None = True
             cause = ""
             if places:
+                agrees = None
                 dim, x1, svd = rows[places[0]]
                 told += f"; not so at L̂ = {dim}: X1 {100 * x1:.3f}%, {words} {100 * svd:.3f}%"
-                steps, fall = measured["steps"][places[0]], measured["last_falls"][places[0]]
-                cause = f"SVP made {steps} steps and had {'not ' if fall > SVP_TOL else ''}converged"
-            yield finding(data, "", told + _describe_unfinished(measured), not places, cause)
+                converged = [place for place in places if measured["last_falls"][place] <= SVP_TOL]
+                if converged:
+                    steps = measured["steps"][converged[0]]
+                    agrees, cause = False, f"SVP made {steps} steps and had converged; the cause is {NOT_TESTED}"
+            yield finding(data, "", told + _describe_unfinished(measured), agrees, cause)
 
     return check
 

@@ -118,7 +118,8 @@ class Readings(Experiment):
         for data in datasets.in_table_order(own.names("data")):
             blocks.append(_table(own.select(data=data), data, _distance_to_print(results, data)))
         if blocks:
-            words = [f"{reading.title}. {reading.words}" for reading in READINGS.values()]
+            measured = {cell.option("reading") for cell in own.records}
+            words = [f"{reading.title}. {reading.words}" for key, reading in READINGS.items() if key in measured]
             blocks.insert(0, Text(words, "What the paper leaves open, and how it is read", as_list=True))
         return blocks
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+
+DIGEST_LENGTH = 16
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,15 @@ class Figure:
     x_log: bool = False
     y_log: bool = False
     rows: Sequence[str] = ()  # names of y = 0, 1, …, from the top, in place of numbers
+
+    def digest(self) -> str:
+        """Return a short digest of what is drawn, which its file carries: so a plot of other numbers is found out."""
+        drawn: list[Any] = [self.title, self.x_label, self.y_label, self.x_log, self.y_log, list(self.rows)]
+        for series in self.series:
+            for numbers in (series.x, series.y, () if series.spread is None else series.spread):
+                drawn.append([f"{value:.6g}" for value in np.asarray(numbers, float)])
+            drawn += [series.label, series.style]
+        return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:DIGEST_LENGTH]
 
 
 Block = Text | Table | Figure

@@ -48,7 +48,8 @@ def svg(figure: Figure) -> str:
         _draw_axes(axes, figure)
         canvas.tight_layout()
         stream = io.StringIO()
-        canvas.savefig(stream, format="svg", facecolor="white", bbox_inches="tight", metadata={"Date": None})
+        about = {"Date": None, "Identifier": figure.digest()}
+        canvas.savefig(stream, format="svg", facecolor="white", bbox_inches="tight", metadata=about)
     return _prefix_ids(stream.getvalue(), figure.name)
 
 
