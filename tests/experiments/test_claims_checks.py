@@ -249,3 +249,27 @@ def test_scatter_around_a_line_is_no_bend():
     assert answer_to(timed([1.6, 1.0, 2.1, 1.2, 3.4, 4.0]), linear) == {CLOSE}
     assert answer_to(timed([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), linear) == {NO}
     assert answer_to(timed([1.1, 1.2, 1.4, 1.8, 2.6, 4.2]), linear) == {YES}
+
+
+def test_leml_in_each_cluster_is_judged_on_small_sets_too():
+    rows = [
+        row("figure1c", method, options=(("clusters", 4),), **at(value))
+        for method, value in (("x1", 40.0), ("local_leml", 60.0))
+    ]
+    assert answer_to(of(*rows), "LEML applied to each cluster is less accurate than X1") == {NO}
+    assert answer_to(of(*rows), "X1 is more accurate than LocalLEML in any number of clusters") == {NOT_HERE}
+
+
+@pytest.mark.parametrize(("size", "answer"), [(1e6, YES), (9e6, NO)])
+def test_the_model_is_held_against_that_of_trees_on_large_sets(size, answer):
+    sizes = {"x1": size, "fastxml": 5e6}
+    rows = [row("table1", method, data=LARGE, model_bytes=bytes_, **at(50.0)) for method, bytes_ in sizes.items()]
+    assert answer_to(of(*rows), "X1's model is smaller than a large tree ensemble's") == {answer}
+
+
+def test_runs_of_one_learner_are_told_beside_the_papers():
+    runs = [row("table4", "x1", seed, LARGE, **at([20.0 + seed, *[30.0] * 9])) for seed in range(2)]
+    one, *_ = told(of(*runs), "X1's precision varies little between runs with one learner")
+    assert one[2].startswith("0.707 over 2 runs; printed 0.166 over ten")
+    ten, *_ = told(of(*runs), "X1's precision varies little between runs with ten learners")
+    assert ten[2].startswith("0.000 over 2 runs; printed 0.035 over ten")

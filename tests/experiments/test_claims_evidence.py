@@ -101,10 +101,18 @@ def test_a_single_run_is_ahead_by_more_than_chance_only():
 @pytest.mark.parametrize(
     ("x1", "fastxml", "words"),
     [
-        (85.93, 86.82, "either is enough: X1 is -1.16 from print on the same splits, see the readings; FastXML is better here by +2.58;"),
-        (83.00, 84.50, "the cause is in X1: X1 is -4.09 from print on the same splits, see the readings"),
+        (
+            85.93,
+            86.82,
+            "either is enough: X1 is -1.16 from print on the same splits; FastXML is better here by +2.58;",
+        ),
+        (83.00, 84.50, "the cause is in X1: X1 is -4.09 from print on the same splits"),
         (87.20, 88.00, "FastXML is better here by +3.76; why is not known: the paper tuned it too"),
-        (84.00, 88.00, "neither is enough alone: X1 is -3.09 from print on the same splits, see the readings; FastXML is better here by"),
+        (
+            84.00,
+            88.00,
+            "neither is enough alone: X1 is -3.09 from print on the same splits; FastXML is better here by",
+        ),
     ],
 )
 def test_an_order_is_explained_by_whose_printed_number_restores_it(x1, fastxml, words):
@@ -133,7 +141,7 @@ def test_a_smaller_lead_is_explained_by_both_distances_from_print():
     own = of(*table3({"x1": [64.57], "wsabie-weighted": [60.77]}))
     told = explain_distance(own, "bibtex", "wsabie-weighted", "P@1")
     assert told.startswith(
-        "on BibTeX the printed lead is +10.80; X1 (paper) is -1.00 from print on the same splits, see the readings, and "
+        "on BibTeX the printed lead is +10.80; X1 (paper) is -1.00 from print on the same splits, and "
     )
     assert "WSABIE, weighted votes +6.00; why is not known" in told
 

@@ -72,7 +72,7 @@ def _explain_group(
         f"{_join(f'{printed[each]:.2f}' for each in names)} would {'' if by_other else 'not '}be behind the measured "
         f"{here[X1]:.2f} of {title}"
     )
-    x1 = f"X1 is {here[X1] - ours:+.2f} from print on the same splits, see the readings"
+    x1 = f"X1 is {here[X1] - ours:+.2f} from print on the same splits"
     better = _join(f"{here[each] - printed[each]:+.2f}" for each in names)
     other = f"{who} {be} better here by {better}; why is not known: the paper tuned {them} too"
     other += "".join(f"; {words}" for method, words in DIFFERENCES.items() if method in names)
@@ -96,7 +96,7 @@ def explain_distance(own: Results, data: str, other: str, name: str) -> str:
         return ""
     return (
         f"on {datasets.title(data)} the printed lead is {ours - theirs:+.2f}; {methods.title(X1)} is "
-        f"{here[X1] - ours:+.2f} from print on the same splits, see the readings, and {methods.title(other)} "
+        f"{here[X1] - ours:+.2f} from print on the same splits, and {methods.title(other)} "
         f"{here[other] - theirs:+.2f}; why is not known: the paper tuned it too"
     )
 

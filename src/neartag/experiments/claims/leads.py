@@ -51,7 +51,7 @@ def describe_lead(lead: Gain) -> str:
 
 
 def is_ahead(lead: Gain, one_run: float = 0.0) -> bool | None:
-    """Return whether a difference is positive; None if its interval holds zero.
+    """Return whether a difference is positive; None if its interval includes zero.
 
     A single run has no interval: `one_run` stands for half of it.
     """
