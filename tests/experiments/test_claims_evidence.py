@@ -164,6 +164,11 @@ def test_how_x1_finds_neighbours_on_a_large_set_is_a_possible_cause_only():
     rows.append(row("timings", "x1", data=LARGE, points_searched=58_065.0))
     told = explain_routing(of(*rows), LARGE)
     assert told.startswith("possible cause, not tested: k-means from random starts leaves a test point in a cluster of")
+    tests = {"large-early": 20.0, "large-dimensions": 30.0}
+    rows += [row("readings", "x1", 0, LARGE, (("reading", key),), **at(value)) for key, value in tests.items()]
+    assert explain_routing(of(*rows), LARGE).startswith(
+        "50 dimensions are too few for these labels: P@1 30.00 with 300"
+    )
     assert "58,065 of 99,003 points" in told
 
 

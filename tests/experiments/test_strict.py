@@ -117,13 +117,17 @@ def test_what_is_tried_depends_on_the_reading_and_on_the_set():
     assert find_grid(READINGS[PRINTED], "yso-finna-en-100k", quick=False) == LARGE
 
 
-def test_a_large_set_has_the_papers_reading_only_validated_on_few_learners():
+def test_a_large_set_has_the_papers_reading_and_tests_of_causes_on_few_learners():
     cells = readings.EXPERIMENT.cells(Plan(data=("bibtex", "yso-finna-en-100k"), seeds=1))
     large = [cell for cell in cells if cell.data == "yso-finna-en-100k"]
     assert large == readings.EXPERIMENT.cells(Plan(data=("yso-finna-en-100k",)))  # and no other set in its place
-    assert [cell.option("reading") for cell in large] == [PRINTED]
-    settings = readings.EXPERIMENT.settings(large[0])["x1"]
-    assert (settings["n_learners"], settings["embedding_dim"]) == (LARGE_LEARNERS, 50)
+    assert [cell.option("reading") for cell in large] == [PRINTED, "large-early", "large-dimensions"]
+    settings = [readings.EXPERIMENT.settings(cell) for cell in large]
+    assert [each["x1"]["embedding_dim"] for each in settings] == [50, 50, 300]
+    assert {each["x1"]["n_learners"] for each in settings} == {LARGE_LEARNERS}
+    early, wide = settings[1:]  # which differ in the dimension alone
+    assert {**early["x1"], "embedding_dim": 300} == wide["x1"]
+    assert early["tried"] == wide["tried"]
 
 
 def test_readings_that_share_an_embedding_learn_it_once_and_answer_as_alone(monkeypatch):
@@ -152,7 +156,7 @@ def test_each_reading_differs_from_the_printed_one():
     assert len(READINGS) >= 6
     plan = Plan(data=("bibtex",), seeds=1)
     cells = readings.EXPERIMENT.cells(plan)
-    assert [cell.option("reading") for cell in cells] == list(READINGS)
+    assert [cell.option("reading") for cell in cells] == [key for key, each in READINGS.items() if not each.for_large]
     whole = [str(readings.EXPERIMENT.settings(cell)) for cell in cells]
     assert len(set(whole)) == len(whole)
     for cell in cells:  # what validation chooses is not given

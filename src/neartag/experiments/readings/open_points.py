@@ -48,6 +48,7 @@ class Reading(NamedTuple):
     wider: bool = False  # k, n̄ and λ are chosen among more values
     as_for_one: bool = False  # n̄ and λ as chosen for X1 (paper), which has one learner
     shipped: bool = False  # n̄, k and more as the authors' program has them for the set
+    for_large: bool = False  # a test of a cause on large sets, and no reading of the paper
 
 
 PRINTED = "printed"
@@ -172,6 +173,21 @@ READINGS = {
         "else it does otherwise is not taken over.",
         {"label_similarity": "cosine"},
         shipped=True,
+    ),
+    "large-early": Reading(
+        "SVP stopped early, on a large set",
+        "No open point, but what the next is held against: ten steps of SVP, with n̄ and λ of X1 (paper); k is chosen "
+        "anew.",
+        {"svp_max_iter": 10},
+        as_for_one=True,
+        for_large=True,
+    ),
+    "large-dimensions": Reading(
+        "SVP stopped early, 300 dimensions, on a large set",
+        "No open point, but a test: whether 50 dimensions are too few for a large set. All else as before.",
+        {"svp_max_iter": 10, "embedding_dim": 300},
+        as_for_one=True,
+        for_large=True,
     ),
     "wider": Reading(
         "a wider validation",
