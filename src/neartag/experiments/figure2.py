@@ -11,7 +11,7 @@ from typing import Any
 
 from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods
-from neartag.experiments.figure1c import local_leml_settings
+from neartag.experiments.figure1c import LARGE_RANK, local_leml_settings
 from neartag.experiments.learners import CLUSTERS, ENSEMBLES, clusters_for, first_learners, load_parts, model_size
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table
@@ -111,6 +111,8 @@ def _report_data(own: Results, data: str) -> list[Block]:
         note += f" {clusters} clusters per learner; neartag's variant begins with as many, and splits those too large."
         if {methods.STRICT, "local_leml"} <= set(shown):
             note += " LocalLEML has those of X1 (paper)."
+            if datasets.is_large(data):
+                note += f" Its rank is {LARGE_RANK}, as that of the paper's LEML on WikiLSHTC: more would not fit."
     missing = [methods.title(method) for method in COUNTS if method not in shown]
     if missing:
         note += f" Not measured on this set: {', '.join(missing)}."
