@@ -167,7 +167,7 @@ def test_how_x1_finds_neighbours_on_a_large_set_is_a_possible_cause_only():
     tests = {"large-early": 20.0, "large-dimensions": 30.0}
     rows += [row("readings", "x1", 0, LARGE, (("reading", key),), **at(value)) for key, value in tests.items()]
     assert explain_routing(of(*rows), LARGE).startswith(
-        "50 dimensions are too few for these labels: P@1 30.00 with 300"
+        "one cause, 50 dimensions are few for these labels: P@1 30.00 with"
     )
     assert "58,065 of 99,003 points" in told
 
