@@ -471,7 +471,8 @@ def test_table_4_takes_each_number_of_learners_over_the_runs():
             "debian",
             "x1",
             seed,
-            {f"P@{k}": [50.0 + count + seed * 0.1 for count in range(10)] for k in (1, 3, 5)},
+            {f"P@{k}": [50.0 + count + seed * 0.1 for count in range(10)] for k in (1, 3, 5)}
+            | {"clusters": [16] * 9 + [19 + seed]},
         )
         for seed in range(3)
     ]
@@ -481,6 +482,7 @@ def test_table_4_takes_each_number_of_learners_over_the_runs():
     assert last[1].value == pytest.approx(59.1)
     assert last[4].value == pytest.approx(0.1)
     assert last[4].printed is None  # it is of other data
+    assert "16 to 21 clusters in a learner" in table.note
     same = [replace(run, cell=replace(run.cell, data="wikilshtc")) for run in runs]
     assert table4.EXPERIMENT.report(of(*same))[0].rows[-1][4].printed == 0.035
     assert list(plot.series[0].y) == pytest.approx([50.1 + count for count in range(10)])
