@@ -4,7 +4,8 @@
     python benchmarks/choose_paper.py --plain wsabie [bibtex delicious …]
 
 The variant of X1 has one learner, dimension 100 and no vote by the features. With --plain a comparator has its preset,
-but one vote for each neighbour; k, and what ranks labels or makes points near, are chosen again. The searches are those
+but one vote for each neighbour; k, and for kNN what makes points near, are chosen again. WSABIE ranks labels by nearest
+neighbours, as the paper's does. The searches are those
 of choose_presets.py and choose_comparators.py, on held-out fifths of the training part. What was chosen stands in
 neartag.experiments.methods. For X1 (paper) the experiment `readings` chooses.
 """
@@ -40,7 +41,7 @@ GRIDS = {
 }
 # What a plain vote leaves to choose.
 PLAIN_VOTES = {
-    "wsabie": {"ranking": ["knn", "dot"], "vote_weight": ["uniform"], "neighbours": [5, 10, 15, 20, 30, 50, 80, 120]},
+    "wsabie": {"ranking": ["knn"], "vote_weight": ["uniform"], "neighbours": [5, 10, 15, 20, 30, 50, 80, 120]},
     "knn": {
         "metric": ["cosine", "euclidean"],
         "vote_weight": ["uniform"],

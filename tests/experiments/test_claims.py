@@ -37,7 +37,7 @@ def ensemble(method, values, data=LARGE):
 
 
 def bands(tail, head):
-    found = {"0-5": (tail, 10.0), "6-20": (head, 30.0), "21+": (0, 0.0)}
+    found = {"0-5": (tail, 10_000.0), "6-20": (head, 30_000.0), "21+": (0, 0.0)}
     return {band: {"R@5": value, "labels": pairs / 2, "pairs": pairs} for band, (value, pairs) in found.items()}
 
 
@@ -59,13 +59,15 @@ def as_claimed(sign=1, labels=400_000):
     for data in ("bibtex", "eurlex4k-partial"):
         for seed in range(2):
             records.append(row("table3", "x1", seed, data, bands=bands(20 + lead, 41), **at(60.0 + seed)))
-            for method in ("leml", "wsabie-weighted", "knn"):
+            for method in ("leml", "wsabie", "knn"):
                 records.append(row("table3", method, seed, data, bands=bands(20, 40), **at(60.0 + seed - lead)))
     for clusters, value in ((1, 50.0), (8, 50.5), (64, 50.5 - lead)):
         options = (("clusters", clusters),)
         records.append(row("figure1c", "local_leml", data=LARGE, options=options, **at(value)))
         seconds = {"train_cpu_seconds": 8.0 / clusters if sign > 0 else 8.0}
-        records.append(row("figure1c", "x1", data=LARGE, options=options, **seconds, **at(value + lead)))
+        records.append(
+            row("figure1c", "x1", data=LARGE, options=options, **seconds, **at(value + lead * (1 + clusters // 32)))
+        )
     sparse = {"zeros": [0, 50], "bytes": [10, 5 if sign > 0 else 10], "predict_ms": [2.0, 1.0 if sign > 0 else 4.0]}
     more = [50.0, 50.0 + sign]
     first = {"P@1": [50.0, 50.5 if sign > 0 else 49.95]}
@@ -121,14 +123,11 @@ def test_claims_that_hold_are_said_to_hold():
 def test_claims_that_fail_are_said_to_fail_and_why():
     found = answers(as_claimed(-1))
     assert statements(found, YES) == set()
-    # Behind WSABIE's weighted votes, which is all that these sets have, nothing is said of plain ones.
-    other_votes = {statement for statement in statements(found, NOT_HERE) if "WSABIE" in statement}
-    assert len(other_votes) == 2
-    assert statements(found, NO) == statements(answers(as_claimed()), YES) - other_votes
+    assert statements(found, NO) == statements(answers(as_claimed()), YES)
     _, _, against = claims.EXPERIMENT.report(as_claimed(-1))
     words = " ".join(against.paragraphs)
     assert "X1 (paper) at its printed 65.57 would not be ahead of the measured 72.50 of LEML" in words
-    assert "P@1 of X1 (paper) 38.00 with 1 and 50.50 with 64, of LocalLEML 50.00 with 1 and 62.50 with 64" in words
+    assert "P@1 of X1 (paper) 38.00 with 1 and 26.50 with 64, of LocalLEML 50.00 with 1 and 62.50 with 64" in words
     assert "other documents and features than EURLex's in the paper; whether that is the cause is not tested" in words
     assert "SVP made 9 steps" in words
     assert "not so at L̂" in words
@@ -165,7 +164,7 @@ def test_the_tail_is_told_of_sets_without_one_too():
         row("table3", "leml", data="delicious", bands=head | more, **at(1.0)),
     ]
     table = next(each for each in claims.EXPERIMENT.report(Results(dict(rows), Plan())) if isinstance(each, Table))
-    (found,) = [entry[2:6] for entry in table.rows if "at most 5" in entry[0]]
+    (found,) = [entry[2:6] for entry in table.rows if "at most 5 documents more accurately" in entry[0]]
     assert found == ["Delicious", "R@5", "6-20: +7.00, 21+: +1.00; no test label is as rare as that", NOT_HERE]
 
 
@@ -178,7 +177,7 @@ def test_the_table_of_the_tail_has_a_row_of_each_band_that_test_labels_are_in():
     ]
     (table,) = tail_table(Results(dict(rows), Plan()), ("leml", "x1", "cs"))
     assert table.columns[1:] == ["documents of a label", "labels", "of the test labels", "LEML", "X1 (paper)"]
-    assert [row[1:4] for row in table.rows] == [["0-5", "5", "25.0%"], ["6-20", "15", "75.0%"]]
+    assert [row[1:4] for row in table.rows] == [["0-5", "5,000", "25.0%"], ["6-20", "15,000", "75.0%"]]
     assert [(row[4].value, row[5].value, row[5].runs) for row in table.rows] == [(10, 25, 2), (50, 42, 2)]
     assert tail_table(Results(dict(rows[3:]), Plan()), ("cs",)) == []
 
@@ -198,7 +197,7 @@ def test_second_on_delicious_is_as_claimed(fastxml, leml, answer):
     records = dict(
         row("table3", method, seed, "delicious", **at(value + seed + 0.02 * seed * (method == "leml")))
         for method, value in values.items()
-        for seed in range(2)
+        for seed in range(3)
     )
     found = answers(Results(records, Plan()))
     assert (

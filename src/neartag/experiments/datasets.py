@@ -1,7 +1,7 @@
 """The data of the experiments: the paper's sets if they are there, what stands for them, and samples.
 
 Names are the registry's. `debian` is the embedded corpus, and `synthetic-wikilshtc` made-up data of WikiLSHTC's shape,
-of which experiments/scale.py takes fractions.
+of which experiments/scale/ takes fractions.
 """
 
 from __future__ import annotations

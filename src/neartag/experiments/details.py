@@ -11,6 +11,16 @@ from neartag.experiments.report.blocks import Block, Table, Text
 from neartag.experiments.results import Record, Results
 from neartag.experiments.runner import load_experiments
 
+WORDS = (
+    "A point is a document or an image: a row of d features x, and a row of L labels y. n points are trained on.",
+    "P@k: the share of right labels among a method's first k answers, on average over test points.",
+    "Ω: pairs of a point and one of its n̄ label neighbours, whose label vectors have the largest inner products. G = "
+    "YᵀY, the inner products of label vectors. SVP finds Z, of L̂ dimensions, with ZᵀZ near to G on Ω.",
+    "V: the regressors, V·x ≈ z. λ and μ are the penalties of its size and of what is not zero in V·X. k: how many "
+    "nearest neighbours of V·x vote.",
+    "A learner is one clustering with its embeddings; an ensemble has several, whose votes are added.",
+)
+
 
 def introduction(results: Results) -> list[Block]:
     """Return what stands before the experiments."""
@@ -29,6 +39,7 @@ def introduction(results: Results) -> list[Block]:
     blocks: list[Block] = [
         Text([first, *_describe_samples(results), *_describe_outdated(results), *_describe_stale(results)])
     ]
+    blocks.append(Text(WORDS, title="Words", as_list=True))
     if substitutes := _describe_substitutes(results):
         blocks.append(Text(substitutes, title="What stands for what", as_list=True))
     if results.failed:
@@ -150,7 +161,7 @@ def _describe_unmeasured(results: Results) -> list[str]:
         missing = [cell for cell in planned if cell not in results.records]
         counts: dict[str, int] = {}
         for cell in missing:
-            words = " ".join(filter(None, (datasets.title(cell.data), cell.method)))
+            words = " ".join(filter(None, (datasets.title(cell.data), cell.method, cell.option("reading"))))
             counts[words] = counts.get(words, 0) + 1
         if missing:
             listed = ", ".join(f"{words} ({count})" for words, count in counts.items())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from neartag.comparators.shared.model import dimension as resolve_dimension
 from neartag.experiments import datasets, methods
 from neartag.experiments.learners import small_sets
 from neartag.experiments.plan import Cell, Plan
@@ -68,21 +69,35 @@ class Dimensions(Experiment):
                 for dimension in (CHOSEN, SHARED):
                     found = own.select(data=data, method=method, dimension=dimension)
                     if found.records:
-                        rows.append(_row(datasets.title(data), method, dimension, found))
+                        rows.append(_row(datasets.title(data), method, dimension, found, _count_labels(results, data)))
         if not rows:
             return []
         note = (
             "The paper gave all embedding methods 0.8 L dimensions. In the other tables each has the dimension that "
-            "did best on held-out training points (`auto` is 0.8 L, at most 500), to its favour. This table shows what "
-            "0.8 L changes."
+            "did best on held-out training points, which is in its favour. This table shows what 0.8 L changes. Where "
+            "both rows have the same number, 0.8 L is what was chosen."
         )
-        return [Table("", ["data set", "method", "dimension", *methods.PRECISIONS, "training, CPU s"], rows, note)]
+        columns = ["data set", "method", "dimension", "in numbers", *methods.PRECISIONS, "training, CPU s"]
+        return [Table("", columns, rows, note)]
 
 
-def _row(title: str, method: str, dimension: str, found: Results) -> list[Entry]:
+def _row(title: str, method: str, dimension: str, found: Results, labels: int) -> list[Entry]:
     summaries = [found.summary(name) for name in (*methods.PRECISIONS, "train_cpu_seconds")]
     numbers = [Number(*summary) if summary else Number(None, note="failed") for summary in summaries]
-    return [title, methods.title(method), dimension, *numbers]
+    return [title, methods.title(method), dimension, _find_dimension(method, found, labels), *numbers]
+
+
+def _count_labels(results: Results, data: str) -> int:
+    """Return a data set's labels, as counted for Table 2; 0 if they were not."""
+    return max((int(measured["labels"]) for measured in results.select("table2", data).values()), default=0)
+
+
+def _find_dimension(method: str, found: Results, labels: int) -> str:
+    """Return a setting's dimension as a number: it may be a share of the labels, or "auto"."""
+    name = SETTINGS[method]
+    default = next(each.default for each in registry.get(method).parameters if each.name == name)
+    given = {record.settings.get(name, default) for record in found.records.values()}
+    return ", ".join(f"{resolve_dimension(each, labels):,}" if labels else str(each) for each in given)
 
 
 EXPERIMENT = Dimensions()

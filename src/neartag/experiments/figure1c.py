@@ -6,7 +6,7 @@ from typing import Any
 
 from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods
-from neartag.experiments.learners import load_parts, small_sets
+from neartag.experiments.learners import load_parts
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.results import Results, Summary
@@ -17,7 +17,7 @@ METHODS = (methods.STRICT, methods.OWN, "local_leml")
 LARGE_RANK = 500  # of LocalLEML
 SAME_CLUSTERS = ("max_cluster_size", "cluster_start", "k_means")
 CLUSTERS, QUICK_CLUSTERS = (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 8, 16, 32)
-RUNS = 3
+RUNS, LARGE_RUNS = 3, 1
 
 
 class Clusters(Experiment):
@@ -31,13 +31,14 @@ class Clusters(Experiment):
 
     def cells(self, plan: Plan) -> list[Cell]:
         """Return one cell per data set, method, number of clusters and run."""
+        sets = datasets.choose_all(plan.data)[: 1 if plan.quick else None]
         return [
             plan.cell(self.name, data, method, seed, clusters=clusters)
-            for data in small_sets(plan)
+            for data in sets
             for method in METHODS
             if plan.wants(method)
             for clusters in (self.quick_clusters if plan.quick else CLUSTERS)
-            for seed in plan.runs(RUNS, quick=1)
+            for seed in plan.runs(LARGE_RUNS if datasets.is_large(data) else RUNS, quick=1)
         ]
 
     def settings(self, cell: Cell) -> dict[str, Any]:
@@ -45,7 +46,7 @@ class Clusters(Experiment):
         own = (
             local_leml_settings(cell.data)
             if cell.method == "local_leml"
-            else methods.settings_for(cell.method, cell.data, quick=cell.quick)
+            else methods.settings_for(cell.method, cell.data, large=datasets.is_large(cell.data), quick=cell.quick)
         )
         return {**own, "n_learners": 1, "n_clusters": cell.option("clusters")}
 
@@ -97,9 +98,11 @@ def _report_data(own: Results, data: str) -> list[Block]:
     ]
     note = (
         "One learner each. LocalLEML has the same clusters as X1 (paper), and in each LEML's rank and settings: with "
-        "one cluster it is LEML. Neartag's variant makes its clusters in its own way. The band is one standard "
-        "deviation over the starts of k-means. The paper's figure is for Wiki10."
+        "one cluster it is LEML. Neartag's variant makes its clusters in its own way. A band is one standard "
+        "deviation over the starts of k-means, where there are several. The paper's figure is for Wiki10."
     )
+    if datasets.is_large(data):
+        note += f" LocalLEML's rank is {LARGE_RANK}, as that of the paper's LEML on WikiLSHTC."
     plot = Figure(f"Figure 1 (c), {title}", f"figure1c-{data}", series, "clusters", "P@1, percent", note, x_log=True)
     counts = sorted({clusters for points in curves.values() for clusters in points})
     rows: list[list[Entry]] = [

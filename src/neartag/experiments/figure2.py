@@ -12,7 +12,15 @@ from typing import Any
 from neartag.evaluation.metrics import precision_at
 from neartag.experiments import datasets, methods
 from neartag.experiments.figure1c import LARGE_RANK, local_leml_settings
-from neartag.experiments.learners import CLUSTERS, ENSEMBLES, clusters_for, first_learners, load_parts, model_size
+from neartag.experiments.learners import (
+    CLUSTERS,
+    ENSEMBLES,
+    MIN_CLUSTERS,
+    clusters_for,
+    first_learners,
+    load_parts,
+    model_size,
+)
 from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.results import Results, Summary, summarise
@@ -106,9 +114,14 @@ def _report_data(own: Results, data: str) -> list[Block]:
     shown = [method for method in COUNTS if method in own.names("method")]
     title = datasets.title(data)
     clusters = max((measured["n_clusters"] or 0 for measured in own.values()), default=0)
-    note = "The first learners of an ensemble of ten, or trees of fifty; the band is one standard deviation over runs."
+    note = (
+        "The first learners of an ensemble of ten, or trees of fifty; a band is one standard deviation over runs, "
+        "where there are several."
+    )
     if clusters:
         note += f" {clusters} clusters per learner; neartag's variant begins with as many, and splits those too large."
+        if not datasets.is_large(data):
+            note += f" The paper's rule gives fewer than {MIN_CLUSTERS}, and one learner, on this set."
         if {methods.STRICT, "local_leml"} <= set(shown):
             note += " LocalLEML has those of X1 (paper)."
             if datasets.is_large(data):

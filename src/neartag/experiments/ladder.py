@@ -67,7 +67,8 @@ CHANGES = {
     ),
     "weights": Change(
         "weighted votes",
-        "A neighbour's vote weighs exp(a·(cos − 1)) in place of 1, with a, and k with it, as chosen for such votes.",
+        "A neighbour's vote weighs exp(−a·‖V·x − V·xᵢ‖²/2) in place of 1, which by cosines is exp(a·(cos − 1)); a, "
+        "and k with it, are as chosen for such votes.",
         _defaults("vote_weight", "vote_sharpness", "vote_neighbours"),
     ),
     "penalty": Change(

@@ -17,12 +17,13 @@ from neartag.methods import presets, registry
 from neartag.storage import store
 from neartag.x1.model import X1Model
 from neartag.x1.presets import ORIGINAL, PAPER, VOTE_PRESETS
+from neartag.x1.resolve import PAPER_DIM, PAPER_DIM_OF_LARGE, PAPER_LEARNERS, PAPER_LEARNERS_OF_LARGE
+from neartag.x1.resolve import PAPER_POINTS_PER_CLUSTER as POINTS_PER_CLUSTER
 
 CUTS = (1, 3, 5)
 PRECISIONS = tuple(f"P@{k}" for k in CUTS)
 # The paper's number of clusters depends on the points; with a single cluster all learners would be the same.
-PAPER_CLUSTERS = "points / 6000, at least 2"
-POINTS_PER_CLUSTER = 6000
+PAPER_CLUSTERS = f"points / {POINTS_PER_CLUSTER}, at least 2"
 QUICK_SVP_STEPS = 10  # of X1 (paper) on samples, where minutes are all there is
 
 
@@ -78,10 +79,10 @@ NOT_IN_PAPER = (OWN, REFINED, "wsabie-weighted", "knn-weighted")
 # were chosen for weighted votes.
 PLAIN_CHOICES: dict[str, dict[str, dict[str, Any]]] = {
     "wsabie": {
-        "bibtex": {"ranking": "dot"},
+        "bibtex": {"neighbours": 15},
         "delicious": {"neighbours": 50},
         "mediamill": {"neighbours": 5},
-        "eurlex": {"ranking": "dot"},
+        "eurlex": {"neighbours": 5},
     },
     "knn": {
         "bibtex": {"neighbours": 20},
@@ -172,8 +173,12 @@ def variant_settings(data: str, *, large: bool = False) -> dict[str, Any]:
 
 def _paper_size(large: bool) -> dict[str, Any]:
     if large:
-        return {"n_learners": 15, "embedding_dim": 50, "n_clusters": PAPER_CLUSTERS}
-    return {"n_learners": 1, "embedding_dim": 100, "n_clusters": "paper"}
+        return {
+            "n_learners": PAPER_LEARNERS_OF_LARGE,
+            "embedding_dim": PAPER_DIM_OF_LARGE,
+            "n_clusters": PAPER_CLUSTERS,
+        }
+    return {"n_learners": PAPER_LEARNERS, "embedding_dim": PAPER_DIM, "n_clusters": "paper"}
 
 
 def train(variant: str, settings: dict[str, Any], parts: Parts, seed: int, work: Work) -> tuple[Any, dict[str, float]]:

@@ -11,9 +11,9 @@ from neartag.core.errors import DataError
 from neartag.data.files import open_to_replace
 from neartag.experiments import details
 from neartag.experiments.report import draw, html, markdown
-from neartag.experiments.report.blocks import Block, Figure
+from neartag.experiments.report.blocks import Block, Figure, Text
 from neartag.experiments.results import Results
-from neartag.experiments.runner import NAMES, get
+from neartag.experiments.runner import NAMES, Overview, get
 
 TITLE = "The paper's experiments, measured"
 FILE_NAME = "reproduction"
@@ -47,14 +47,17 @@ def write_report(results: Results, folder: Path, names: Sequence[str] = NAMES) -
 
 
 def make_sections(results: Results, names: Sequence[str] = NAMES) -> list[Section]:
-    """Return the parts of those experiments that have something to show; each figure with the command that makes it."""
+    """Return the parts of those experiments that have something to show, with the command that makes their numbers."""
     quick = " --quick" if results.plan.quick else ""
     sections = []
     for name in names:
+        experiment = get(name)
         command = f"`neartag reproduce{quick} --only {name}`"
-        blocks = [_with_command(block, command) for block in get(name).report(results)]
+        blocks = [_with_command(block, command) for block in experiment.report(results)]
+        if blocks and not isinstance(experiment, Overview):  # which measures nothing
+            blocks.insert(0, Text([f"Measured by {command}."]))
         if blocks:
-            sections.append(Section(name, get(name).title, blocks))
+            sections.append(Section(name, experiment.title, blocks))
     return sections
 
 

@@ -162,7 +162,8 @@ def _report_data(own: Results, data: str) -> list[Block]:
         series,
         "zeros in V·X, percent",
         "percent",
-        "One point for each μ, from 0 at the left. The band is one standard deviation over splits.",
+        "One point for each μ, from 0 at the left. A band is one standard deviation over splits, where there are "
+        "several.",
     )
     return [table, plot]
 

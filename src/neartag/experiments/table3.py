@@ -58,11 +58,11 @@ class SmallSets(Experiment):
         note = (
             "Random splits of the sizes in Table 2; the first is the data set's own. All settings were chosen once, on "
             "the training part of the first split, λ of X1 (paper) too, which the paper keeps fixed. In WSABIE and kNN "
-            "each neighbour has one vote, as in X1 (paper), or, where validation preferred it, WSABIE ranks labels by "
-            "dot products; what weighted votes give stands in columns of their own. LPSR is over linear machines: over "
-            "naive Bayes it is far below what the paper prints. Embedding methods have the dimension that validation "
-            "chose, LEML at most 500 (1,500 on EURLex), where the paper gave them 0.8 L. MediaMill is pooled and split "
-            f"anew (mediamill-rand), as in the paper. {methods.describe_x1_columns()}"
+            "each neighbour has one vote, as in X1 (paper); what weighted votes give stands in columns of their own. "
+            "LPSR is over linear machines: over naive Bayes it is far below what the paper prints. Embedding methods "
+            "have the dimension that validation chose, LEML at most 500 (1,500 on EURLex), where the paper gave them "
+            "0.8 L. MediaMill is pooled and split anew (mediamill-rand), as in the paper. "
+            f"{methods.describe_x1_columns()}"
         )
         extract = [method for method in (*methods.X1_COLUMNS, *TABLE_1B[1:]) if method in METHODS]
         return [

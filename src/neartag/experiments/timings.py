@@ -210,7 +210,8 @@ def _report_growth(own: Results, data: str) -> list[Block]:
             series,
             "training points in the test point's cluster, on average",
             "ms per point",
-            f"One learner of X1 (paper) with {counts} clusters.",
+            f"One learner of X1 (paper) with {counts} clusters. SVP makes {FEW_SVP_STEPS} steps here: how many does "
+            "not change the time of a prediction.",
         ),
         Text([f"{datasets.title(data)}, {counts} clusters: {'; '.join(words)}."]),
     ]

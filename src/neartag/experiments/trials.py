@@ -31,7 +31,6 @@ from neartag.x1.settings import SVPSettings, X1Settings
 from neartag.x1.svp import Embedding, svp
 from neartag.x1.vote import vote
 
-TIES = ("frequent", "id", "nearest")
 # A vote's part that decides between labels with as many votes, and never more than that.
 TIE_BREAK = 1e-6
 

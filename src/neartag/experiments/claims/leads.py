@@ -14,6 +14,7 @@ from neartag.experiments.printed import TABLE_4
 from neartag.experiments.results import Results
 
 OF_SPLITS = ("table3", "sparsity")  # experiments whose runs are random splits
+MIN_RUNS = 3  # two may be equally far apart by accident, which makes their interval too short
 
 
 def lead_between(after: Results, before: Results, name: str, test_per_train: float = 0.0) -> Gain | None:
@@ -53,9 +54,9 @@ def describe_lead(lead: Gain) -> str:
 def is_ahead(lead: Gain, one_run: float = 0.0) -> bool | None:
     """Return whether a difference is positive; None if its interval includes zero.
 
-    A single run has no interval: `one_run` stands for half of it.
+    A single run has no interval: `one_run` stands for half of it. That of two runs is no shorter than that.
     """
-    least = one_run if lead.half is None else lead.half
+    least = max(lead.half or 0.0, one_run) if lead.splits < MIN_RUNS else lead.half or 0.0
     if lead.mean == 0 or abs(lead.mean) <= least:
         return None
     return lead.mean > 0

@@ -153,7 +153,8 @@ def _table(own: Results, data: str, distance: str) -> Table:
         )
     note = (
         "k, n̄ and λ of each reading were chosen on a held-out fifth of each split's training part, by the mean of "
-        "P@1, P@3 and P@5; the best mean there is the best reading. The test part was then looked at once. “Against X1 "
+        "P@1, P@3 and P@5, unless the list above says which are fixed; the best mean there is the best reading of the "
+        f"{len(compared)} tried on this set. The test part was then looked at once. “Against X1 "
         f"(paper)”: P@1 / P@3 / P@5 on the same splits.{distance} Left: the share of YᵀY on Ω that SVP leaves "
         "unexplained."
     )

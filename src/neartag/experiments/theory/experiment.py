@@ -90,8 +90,8 @@ class Theory(Experiment):
         return {"x1": x1, "sizes": list(sizes), "held_out": HELD_OUT, "neighbour_share": NEIGHBOUR_SHARE, **joint}
 
     def probe(self, cell: Cell) -> str:
-        """Return the paper's X1, whose steps are measured."""
-        return "x1-paper"
+        """Return X1 with the paper's settings and with neartag's, of which the theory's X1 has some of each."""
+        return "x1-ladder"
 
     def run(self, cell: Cell, work: Work) -> dict[str, Any]:
         """Return the losses, norms and traces of A at each size, and of A*."""
