@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from test_claims import LARGE, as_claimed, at, row
 
-from neartag.experiments import ladder
 from neartag.experiments.claims.causes import explain, explain_distance, explain_order, explain_routing
 from neartag.experiments.claims.experiment import NOT_FOUND, check_all
 from neartag.experiments.claims.findings import CLOSE, NO
 from neartag.experiments.claims.leads import chance_on, ensemble_lead, is_ahead, method_lead, part_sizes, split_ratio
-from neartag.experiments.gains import Gain, gain
+from neartag.experiments.differences import Gain, gain
+from neartag.experiments.ladder.changes import CHANGES
 from neartag.experiments.plan import Plan
 from neartag.experiments.results import Results
 
@@ -147,7 +147,7 @@ def test_a_smaller_lead_is_explained_by_both_distances_from_print():
 
 
 def test_a_substitute_is_no_cause_and_the_ladder_is_none_either():
-    change = next(iter(ladder.CHANGES))
+    change = next(iter(CHANGES))
     rung = row("ladder", "x1", 0, "eurlex4k-partial", (("change", change), ("rung", "alone")), **at(99.0))
     results = of(*table3({"x1": [50.0], "knn": [60.0]}, "eurlex4k-partial"), rung)
     told = explain(results, results.select("table3"), "eurlex4k-partial", ["knn"], "P@1")

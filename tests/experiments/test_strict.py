@@ -7,8 +7,19 @@ import pytest
 
 from experiment_helpers import of, record
 from neartag.data import synthetic
-from neartag.experiments import gains, ladder, methods, readings, sparsity, splits, table3, trials
+from neartag.experiments import datasets, differences, methods, readings, sparsity, splits, table3, trials
 from neartag.experiments.datasets import Parts
+from neartag.experiments.ladder import EXPERIMENT as LADDER
+from neartag.experiments.ladder.changes import (
+    ADDED,
+    ALONE,
+    CHANGES,
+    OF_THE_VOTE,
+    PRESET,
+    REFINE,
+    has_rung,
+    rung_settings,
+)
 from neartag.experiments.plan import Plan
 from neartag.experiments.readings.open_points import PRINTED, READINGS
 from neartag.experiments.readings.validation import LARGE, LARGE_LEARNERS, Grid, find_grid, measure_choices
@@ -194,32 +205,32 @@ def test_the_report_of_readings_marks_the_best_on_held_out_points():
 
 def test_the_ladder_leads_from_the_papers_settings_to_neartags_votes():
     for data in ("bibtex", "delicious", "mediamill-rand", "eurlex4k-partial"):
-        last = ladder.rung_settings(data, "features", gains.ADDED)
+        last = rung_settings(data, "features", ADDED)
         votes = {**DEFAULTS, **VOTE_PRESETS[presets.preset_name(data)]}
         changed = {name for name in last if name not in ("refine", "n_learners", "vote_search")}
         assert {name: last[name] for name in changed} == {name: votes[name] for name in changed}
-        alone = ladder.rung_settings(data, "labels", gains.ALONE)
+        alone = rung_settings(data, "labels", ALONE)
         assert alone == {**methods.paper_settings(data), "label_similarity": "cosine"}
 
 
 def test_a_change_that_changes_nothing_has_no_rung():
-    assert not ladder.has_rung("mediamill-rand", "features", gains.ADDED)  # its share is 0
-    assert not ladder.has_rung("bibtex", "dimension", gains.ALONE)
-    assert ladder.has_rung("eurlex4k-partial", "dimension", gains.ALONE)
-    assert ladder.has_rung("bibtex", gains.REFINE, gains.ALONE)
-    assert ladder.has_rung("bibtex", gains.REFINE, gains.ADDED)
-    for rung in (gains.ALONE, gains.ADDED):  # Table 3 has the last one
-        assert not ladder.has_rung("bibtex", gains.PRESET, rung)
+    assert not has_rung("mediamill-rand", "features", ADDED)  # its share is 0
+    assert not has_rung("bibtex", "dimension", ALONE)
+    assert has_rung("eurlex4k-partial", "dimension", ALONE)
+    assert has_rung("bibtex", REFINE, ALONE)
+    assert has_rung("bibtex", REFINE, ADDED)
+    for rung in (ALONE, ADDED):  # Table 3 has the last one
+        assert not has_rung("bibtex", PRESET, rung)
 
 
 def test_the_ends_of_the_ladder_are_cells_of_table_3():
     plan = Plan(data=("bibtex",), seeds=2)
-    cells = ladder.EXPERIMENT.cells(plan)
+    cells = LADDER.cells(plan)
     ends = [cell for cell in cells if cell.experiment == "table3"]
     assert set(ends) <= set(table3.EXPERIMENT.cells(plan))
     assert len(ends) == 4
     for cell in ends:
-        assert ladder.EXPERIMENT.settings(cell) == table3.EXPERIMENT.settings(cell)
+        assert LADDER.settings(cell) == table3.EXPERIMENT.settings(cell)
 
 
 def rung(change, kind, seed, value):
@@ -231,13 +242,13 @@ def test_a_gain_is_taken_split_by_split_with_an_interval():
     base = [record("table3", "bibtex", "x1", s, {"P@1": v, "P@3": 1.0, "P@5": 1.0}) for s, v in enumerate((60, 62, 64))]
     after = [rung("svp", "alone", s, v) for s, v in enumerate((61, 64, 67))]
     found = of(*base, *after)
-    gain = gains.gain(found.select("ladder"), found.select("table3"), "P@1")
+    gain = differences.gain(found.select("ladder"), found.select("table3"), "P@1")
     assert gain.mean == pytest.approx(2.0)
     assert gain.half == pytest.approx(4.302653 * 1.0 * (1 / 3 + 100 / 300) ** 0.5, rel=1e-6)
     assert str(gain) == "+2.00 ± 3.51"
-    one = gains.gain(of(after[0]).select("ladder"), found.select("table3"), "P@1")
+    one = differences.gain(of(after[0]).select("ladder"), found.select("table3"), "P@1")
     assert (one.mean, one.half, str(one)) == (1.0, None, "+1.00")
-    assert gains.gain(of(rung("svp", "alone", 7, 1.0)), found.select("table3"), "P@1") is None
+    assert differences.gain(of(rung("svp", "alone", 7, 1.0)), found.select("table3"), "P@1") is None
 
 
 def test_the_report_of_the_ladder_adds_up():
@@ -254,13 +265,13 @@ def test_the_report_of_the_ladder_adds_up():
         )
         for seed in (0, 1)
     ]
-    words, glance, table, plot = ladder.EXPERIMENT.report(of(*base, *refined, *rungs))
+    words, glance, table, plot = LADDER.report(of(*base, *refined, *rungs))
     assert glance.columns == ["change", "BibTeX, alone", "BibTeX, added"]
     assert [row[1:3] for row in glance.rows if row[0] == table.rows[1][0]] == [
         [f"{table.rows[1][1]} (2)", f"{table.rows[1][4]} (2)"]
     ]
     assert glance.rows[-1][2].split(" (")[0] == table.rows[-1][4]
-    assert len(words.paragraphs) == len(ladder.CHANGES)
+    assert len(words.paragraphs) == len(CHANGES)
     by_title = {row[0]: row for row in table.rows}
     assert by_title["ten steps of SVP, η = 1.5"][1] == by_title["ten steps of SVP, η = 1.5"][4] == "+1.00 ± 0.00"
     assert by_title["cosine of labels"][1] == "–"
@@ -270,22 +281,18 @@ def test_the_report_of_the_ladder_adds_up():
     assert by_title["all"][4] == "+6.00 ± 0.00"
     assert by_title["all"][7].value == 66.5
     assert [series.style for series in plot.series] == ["intervals", "intervals"]
-    assert len(plot.rows) == len(ladder.CHANGES)
+    assert len(plot.rows) == len(CHANGES)
 
 
-@pytest.mark.parametrize("change", ladder.OF_THE_VOTE)
+@pytest.mark.parametrize("change", OF_THE_VOTE)
 def test_a_change_of_the_vote_needs_no_training_of_its_own(parts, monkeypatch, change):
     monkeypatch.setattr(methods, "paper_settings", lambda data, **_: {**SMALL, **CHOSEN})
-    monkeypatch.setattr(ladder.datasets, "split", lambda *_: parts)
+    monkeypatch.setattr(datasets, "split", lambda *_: parts)
     splits.forget()
     plan = Plan(data=("bibtex",), seeds=1, jobs=1)
-    (cell,) = [
-        cell
-        for cell in ladder.EXPERIMENT.cells(plan)
-        if (cell.option("change"), cell.option("rung")) == (change, gains.ALONE)
-    ]
-    found = ladder.EXPERIMENT.run(cell, Work(1))
-    whole = methods.measure("x1", ladder.EXPERIMENT.settings(cell), parts, cell.seed, Work(1))
+    (cell,) = [cell for cell in LADDER.cells(plan) if (cell.option("change"), cell.option("rung")) == (change, ALONE)]
+    found = LADDER.run(cell, Work(1))
+    whole = methods.measure("x1", LADDER.settings(cell), parts, cell.seed, Work(1))
     for name in (*methods.PRECISIONS, "bands"):
         assert found[name] == whole[name]
     splits.forget()

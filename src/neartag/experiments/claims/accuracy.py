@@ -19,7 +19,7 @@ from neartag.experiments.claims.findings import (
     or_missing,
 )
 from neartag.experiments.claims.leads import chance_on, describe_lead, is_ahead, method_lead, split_ratio
-from neartag.experiments.gains import Gain
+from neartag.experiments.differences import Gain
 from neartag.experiments.printed import TABLE_1, TABLE_3
 from neartag.experiments.results import Results
 

@@ -23,7 +23,7 @@ from neartag.experiments.claims.findings import (
     or_missing,
 )
 from neartag.experiments.claims.leads import MIN_RUNS, all_ahead, chance_on, describe_lead, ensemble_lead, is_ahead
-from neartag.experiments.gains import estimate_gain
+from neartag.experiments.differences import estimate_gain
 from neartag.experiments.printed import TABLE_1, TABLE_4
 from neartag.experiments.results import Results, Summary, summarise
 

@@ -1,7 +1,7 @@
 """By how much one method is ahead of another, run by run, and whether that is more than chance.
 
-All differences have the interval of the ladder (`gains.estimate_gain`). The runs of some experiments are random splits
-of a data set, which share points; those of the others are trainings with other seeds on the same parts.
+All differences have the interval of the ladder (`differences.estimate_gain`). The runs of some experiments are random
+splits of a data set, which share points; those of the others are trainings with other seeds on the same parts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from neartag.experiments import datasets
-from neartag.experiments.gains import Gain, estimate_gain
+from neartag.experiments.differences import Gain, estimate_gain
 from neartag.experiments.printed import TABLE_4
 from neartag.experiments.results import Results
 

@@ -12,7 +12,7 @@ from statistics import fmean
 from neartag.experiments import methods
 from neartag.experiments.claims.findings import NOT_TESTED, Check, Claim, Finding, by_data, finding
 from neartag.experiments.claims.leads import chance_on, is_ahead, split_ratio
-from neartag.experiments.gains import Gain, estimate_gain
+from neartag.experiments.differences import Gain, estimate_gain
 from neartag.experiments.results import Results
 
 MIN_SAVED = 0.01  # of a size, which does not scatter: less is rounding

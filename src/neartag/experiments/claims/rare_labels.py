@@ -17,8 +17,8 @@ from neartag.experiments.claims.findings import (
     or_missing,
 )
 from neartag.experiments.claims.leads import all_ahead, chance, is_ahead, split_ratio
+from neartag.experiments.differences import Gain, estimate_gain
 from neartag.experiments.figure1b import RARE_BELOW
-from neartag.experiments.gains import Gain, estimate_gain
 from neartag.experiments.results import Results
 from neartag.experiments.tail import METRIC, band_sizes
 
