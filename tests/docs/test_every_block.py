@@ -55,6 +55,7 @@ PYTHON_ELSEWHERE = {
     "docs/encoders.md": "needs a sentence encoder: tests/encoders",
     "docs/scaling.md": "needs a cluster: tests/work",
     "docs/experiments.md": "minutes: tests/methods",
+    "docs/paper.md": "test_paper_page",
     "docs/tagging.md": "here",
 }
 
