@@ -9,6 +9,7 @@ import pytest
 from docs_helpers import ROOT, blocks
 
 from neartag.experiments import datasets, methods
+from neartag.experiments.readings.open_points import SHIPPED
 from neartag.x1.resolve import DataFacts, resolve
 from neartag.x1.settings import X1Settings
 
@@ -35,6 +36,13 @@ def test_the_table_of_choices_has_the_settings(title):
     expected = [settings["svp_neighbours"], settings["l2"], settings["vote_neighbours"]]
     expected += [resolved.learners, resolved.clusters.count, resolved.svp.dim]
     assert [float(entry) for entry in row.split(" | ")] == expected
+
+
+@pytest.mark.parametrize(("title", "name"), [("BibTeX", "bibtex"), ("Delicious", "delicious"), ("EURLex", "eurlex")])
+def test_the_table_of_the_authors_program_is_what_the_reading_takes(title, name):
+    table = PAGE.read_text(encoding="utf-8").split("| set | learners | clusters | n̄ | L̂ | k |")[1].split("\n\n")[0]
+    (row,) = re.findall(rf"^\| {title} \| (.*) \|$", table, re.MULTILINE)
+    assert tuple(int(entry) for entry in row.split(" | ")) == SHIPPED[name]
 
 
 def test_the_python_of_the_page_is_x1_of_the_paper():

@@ -29,7 +29,7 @@ DIMENSIONS, MIN_LABELS_FOR_DIMENSIONS = (100, 200, 300, 400, 500), 600
 SHARES, QUICK_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8), (0.1, 0.3, 0.5, 0.8)
 # SVP ends when a step lowers the error by less than this share of it, ten times less than in X1 (paper): here the error
 # itself is shown. Or after so many steps; fewer on large sets, where they take hours, and on a sample.
-SVP_TOL, SVP_STEPS, LARGE_SVP_STEPS, QUICK_SVP_STEPS = 1e-3, 1500, 100, 20
+SVP_TOL, SVP_STEPS, LARGE_SVP_STEPS, QUICK_SVP_STEPS = 1e-3, 1000, 100, 20
 MAX_LINEAR_RATIO = 100  # of the values of a plot; from here on its axis is logarithmic
 CURVES = {
     "svd": ("global", "global SVD"),

@@ -126,6 +126,7 @@ def _report_data(own: Results, data: str) -> list[Block]:
             note += " LocalLEML has those of X1 (paper)."
             if datasets.is_large(data):
                 note += f" Its rank is {LARGE_RANK}, as that of the paper's LEML on WikiLSHTC: more would not fit."
+                note += " neartag's variant chooses k on held-out points in each run; in Table 4 its k is fixed."
     missing = [methods.title(method) for method in COUNTS if method not in shown]
     if missing:
         note += f" Not measured on this set: {', '.join(missing)}."

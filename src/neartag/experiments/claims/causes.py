@@ -125,12 +125,11 @@ def explain_substitute(data: str) -> str:
 TESTED = {
     "large-dimensions": f"{READINGS['large-dimensions'].changes['embedding_dim']} dimensions in place of 50",
     "large-even": f"no cluster over {READINGS['large-even'].changes['max_cluster_size']:,} points",
-    "large-even-dimensions": "both",
 }
 
 
 def _explain_tested(results: Results, data: str) -> list[str]:
-    """Say what more dimensions and smaller clusters bring on a large set, if that was tested."""
+    """Say what more dimensions and smaller clusters change on a large set, if that was tested."""
     own = results.select("readings", data, X1)
     before = own.select(reading="large-early").summary("P@1")
     after = {words: own.select(reading=key).summary("P@1") for key, words in TESTED.items()}

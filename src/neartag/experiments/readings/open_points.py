@@ -197,13 +197,6 @@ READINGS = {
         as_for_one=True,
         for_large=True,
     ),
-    "large-even-dimensions": Reading(
-        "SVP stopped early, no cluster over 13,000 points, 300 dimensions, on a large set",
-        "The last two together.",
-        {"svp_max_iter": 10, "max_cluster_size": 13_000, "embedding_dim": 300},
-        as_for_one=True,
-        for_large=True,
-    ),
     "wider": Reading(
         "a wider validation",
         "Section 3 validates k and n̄ to a limited extent and does not say among what. Here k from 2, n̄ from 10 to 800, "
