@@ -121,7 +121,7 @@ def _report_data(own: Results, data: str) -> list[Block]:
     if clusters:
         note += f" {clusters} clusters per learner; neartag's variant begins with as many, and splits those too large."
         if not datasets.is_large(data):
-            note += f" The paper's rule gives fewer than {MIN_CLUSTERS}, and one learner, on this set."
+            note += f" At least {MIN_CLUSTERS}, where the paper's rule gives fewer; it has one learner on small sets."
         if {methods.STRICT, "local_leml"} <= set(shown):
             note += " LocalLEML has those of X1 (paper)."
             if datasets.is_large(data):

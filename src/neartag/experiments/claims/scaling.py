@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from neartag.experiments import datasets, methods
-from neartag.experiments.claims.findings import NOT_TESTED, Claim, Finding, answer_of, by_data, judge_large, not_here
+from neartag.experiments.claims.findings import (
+    NOT_TESTED,
+    Check,
+    Claim,
+    Finding,
+    answer_of,
+    by_data,
+    judge_large,
+    not_here,
+)
 from neartag.experiments.results import Results
 from neartag.experiments.scale.limits import LIMITS, find_reach
 
@@ -20,7 +29,7 @@ WITHIN = f"{LIMITS.minutes:g} minutes on two cores and {LIMITS.gigabytes:g} GB"
 OTHER_EMBEDDINGS = ("cs", "cplst", "ml_cssp", "wsabie")
 
 
-def _with_a_million_labels(method: str, claimed: bool) -> Any:
+def _with_a_million_labels(method: str, claimed: bool) -> Check:
     """Return the check that a method can be trained with a million labels, or, if not `claimed`, that it cannot."""
 
     def check(results: Results) -> Iterator[Finding]:
