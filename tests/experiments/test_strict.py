@@ -21,10 +21,13 @@ from neartag.experiments.ladder.changes import (
     rung_settings,
 )
 from neartag.experiments.plan import Plan
+from neartag.experiments.product_clusters import partition_by_products
+from neartag.experiments.readings.experiment import best_reading
 from neartag.experiments.readings.open_points import PRINTED, READINGS
 from neartag.experiments.readings.validation import LARGE, LARGE_LEARNERS, Grid, find_grid, measure_choices
 from neartag.experiments.runner import Work
 from neartag.methods import presets
+from neartag.x1.centroids import route
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.parameters import DEFAULTS
 from neartag.x1.presets import PAPER, VOTE_PRESETS
@@ -132,12 +135,14 @@ def test_a_large_set_has_the_papers_reading_and_tests_of_causes_on_few_learners(
     cells = readings.EXPERIMENT.cells(Plan(data=("bibtex", "yso-finna-en-100k"), seeds=1))
     large = [cell for cell in cells if cell.data == "yso-finna-en-100k"]
     assert large == readings.EXPERIMENT.cells(Plan(data=("yso-finna-en-100k",)))  # and no other set in its place
-    tests = ["large-early", "large-dimensions", "large-even"]
+    tests = ["large-early", "large-dimensions", "large-even", "large-products", "large-products-whole"]
     assert [cell.option("reading") for cell in large] == [PRINTED, *tests]
     settings = [readings.EXPERIMENT.settings(cell) for cell in large]
-    assert [each["x1"]["embedding_dim"] for each in settings] == [50, 50, 300, 50]
+    assert [each["x1"]["embedding_dim"] for each in settings] == [50, 50, 300, 50, 50, 50]
     assert {each["x1"]["n_learners"] for each in settings} == {LARGE_LEARNERS}
-    early, wide, even = settings[1:]  # which differ in the dimension and in the size of clusters alone
+    paper, early, wide, even, products, whole = settings  # the tests differ from one of the first two in one thing each
+    assert {**early, "k-means": "by inner products"} == products
+    assert {**paper, "tried": whole["tried"], "k-means": "by inner products"} == whole
     assert {**early["x1"], "embedding_dim": 300} == wide["x1"]
     assert {**early["x1"], "max_cluster_size": 13_000} == even["x1"]
     assert early["tried"] == wide["tried"]
@@ -169,7 +174,10 @@ def test_each_reading_differs_from_the_printed_one():
     assert len(READINGS) >= 6
     plan = Plan(data=("bibtex",), seeds=1)
     cells = readings.EXPERIMENT.cells(plan)
-    assert [cell.option("reading") for cell in cells] == [key for key, each in READINGS.items() if not each.for_large]
+    small = {key for key, each in READINGS.items() if not each.for_large}
+    assert {cell.option("reading") for cell in cells} == small - {"products"}  # BibTeX has one cluster
+    more = readings.EXPERIMENT.cells(Plan(data=("mediamill-rand",), seeds=1))
+    assert {cell.option("reading") for cell in more} == small
     whole = [str(readings.EXPERIMENT.settings(cell)) for cell in cells]
     assert len(set(whole)) == len(whole)
     for cell in cells:  # what validation chooses is not given
@@ -197,6 +205,28 @@ def test_the_report_of_readings_marks_the_best_on_held_out_points():
     assert table.rows[0][6:10] == ["50", "0.1", "5", 9]
     assert table.rows[0][10].value == pytest.approx(1.23)
     assert "Over 2 splits X1 (paper) is -0.57 / +24.98 / +35.70 from the printed numbers" in table.note
+
+
+def test_a_reading_made_after_a_look_at_the_test_part_is_never_the_best():
+    means = {PRINTED: 40.0, "one-cluster": 41.0, "as-program": 42.0, "large-early": 43.0}
+    assert READINGS["as-program"].after_test
+    assert READINGS["large-early"].for_large
+    assert best_reading(means) == "one-cluster"
+    assert best_reading({PRINTED: 40.0, "as-program": 42.0}) == ""  # nothing to choose from
+
+
+def test_k_means_by_products_takes_the_largest_product_when_it_learns_and_when_it_routes():
+    X = np.random.default_rng(1).exponential(size=(300, 12)).astype(np.float32)  # no two products are equal
+    found = partition_by_products(X, 4, seed=3, threads=1)
+    rows, rng = X / np.linalg.norm(X, axis=1, keepdims=True).astype(np.float64), np.random.default_rng(3)
+    means = rows[np.sort(rng.choice(len(rows), 4, replace=False))]
+    for _ in range(7):
+        near = (rows @ means.T).argmax(axis=1)
+        means = np.array([rows[near == cluster].mean(axis=0) for cluster in range(4)])
+    np.testing.assert_array_equal(found.assignment, near)
+    np.testing.assert_allclose(found.centroids.T * 1e4, means, atol=1e-5)
+    others = X[::-1] / 3  # of any length: the largest product stays the same one
+    np.testing.assert_array_equal(route(others, found.centroids)[:, 0], (others @ means.T).argmax(axis=1))
 
 
 # ---- the ladder

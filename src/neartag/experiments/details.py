@@ -19,6 +19,9 @@ WORDS = (
     "V: the regressors, V·x ≈ z. λ and μ are the penalties of its size and of what is not zero in V·X. k: how many "
     "nearest neighbours of V·x vote.",
     "A learner is one clustering with its embeddings; an ensemble has several, whose votes are added.",
+    "X1 has three columns: X1 (paper), neartag's variant and refined, as the notes of Tables 1 and 3 describe them. "
+    "Figures by learners or clusters leave out refined, whose rankers are the same for all learners; the table of "
+    "large shapes leaves out the variant, whose clusters and votes are part of refined.",
 )
 
 

@@ -77,6 +77,14 @@ def local_leml_settings(data: str) -> dict[str, Any]:
     return {**methods.preset("leml", data), **clusters, **rank}
 
 
+def describe_rank(data: str) -> str:
+    """Say that LocalLEML's rank is not that of LEML in Table 1 (a); "" where it is the same."""
+    if not datasets.is_large(data):
+        return ""
+    whole = methods.settings_for("leml", data, large=True).get("rank")
+    return "" if whole in (None, LARGE_RANK) else f"LocalLEML's rank is {LARGE_RANK}, LEML's in Table 1 (a) {whole:,}"
+
+
 def curve(results: Results, method: str, name: str = "P@1") -> dict[int, Summary]:
     """Return a precision by the number of clusters; all results are of one data set."""
     own = results.select(method=method)
@@ -97,12 +105,12 @@ def _report_data(own: Results, data: str) -> list[Block]:
         for method, points in curves.items()
     ]
     note = (
-        "One learner each. LocalLEML has the same clusters as X1 (paper), and in each LEML's rank and settings: with "
-        "one cluster it is LEML. Neartag's variant makes its clusters in its own way. A band is one standard "
+        "One learner each. LocalLEML has the same clusters as X1 (paper), and LEML's settings in each: with one "
+        "cluster it is LEML. Neartag's variant makes its clusters in its own way. A band is one standard "
         "deviation over the starts of k-means, where there are several. The paper's figure is for Wiki10."
     )
-    if datasets.is_large(data):
-        note += f" LocalLEML's rank is {LARGE_RANK}, as that of the paper's LEML on WikiLSHTC."
+    if rank := describe_rank(data):
+        note += f" {rank}; 500 is that of the paper's LEML on WikiLSHTC."
     plot = Figure(f"Figure 1 (c), {title}", f"figure1c-{data}", series, "clusters", "P@1, percent", note, x_log=True)
     counts = sorted({clusters for points in curves.values() for clusters in points})
     rows: list[list[Entry]] = [

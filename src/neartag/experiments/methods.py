@@ -48,8 +48,8 @@ VARIANTS = {
         {},
         as_paper=True,
         words="Algorithms 1 and 2 as printed, with μ = 0, since the paper prints neither μ nor ρ: neighbours by inner "
-        "products of label vectors, SVP with η = 1 to convergence, ⌊n/6000⌋ clusters by plain k-means from random "
-        "starts, Euclidean distance, one vote for each neighbour",
+        "products of label vectors, SVP with η = 1 until a step changes its objective by less than 1%, ⌊n/6000⌋ "
+        "clusters by plain k-means from random starts, Euclidean distance, one vote for each neighbour",
     ),
     OWN: Variant(
         "neartag's variant",
@@ -63,8 +63,8 @@ VARIANTS = {
         "refined",
         registry.DEFAULT_METHOD,
         {"refine": True},
-        words="neartag's preset for the set, or its defaults, always with rankers: votes by embedding and by features "
-        "propose labels, and a linear ranker of each label decides; not in the paper",
+        words="neartag's preset for the set, or its defaults: votes by embedding and by features propose labels, and a "
+        "linear ranker of each label decides, unless held-out points say that votes suffice; not in the paper",
     ),
     "wsabie": Variant("WSABIE", "wsabie", {"vote_weight": "uniform"}),
     "wsabie-weighted": Variant("WSABIE, weighted votes", "wsabie", {}),

@@ -45,20 +45,28 @@ def load(split: Split) -> Parts:
 
 
 def embed_split(
-    split: Split, settings: X1Settings, *, itself: bool = True, threads: int, learner: int = 0
+    split: Split,
+    settings: X1Settings,
+    *,
+    itself: bool = True,
+    by_products: bool = False,
+    threads: int,
+    learner: int = 0,
 ) -> trials.Embedded:
     """Return what `embed_labels` gives, learned once for all that ask: penalties, k and the distance have no part.
 
     What a cell takes therefore depends on the one before it; what it measures does not.
     """
     others = {"l2": 1.0, "vote_neighbours": 1, "vote_distance": "euclidean"}
-    return _embed_once(split, settings.replace(**others), itself, threads, learner)
+    return _embed_once(split, settings.replace(**others), itself, by_products, threads, learner)
 
 
 @lru_cache(maxsize=8)  # most readings: four n̄, each with a part held out and with the whole
-def _embed_once(split: Split, settings: X1Settings, itself: bool, threads: int, learner: int) -> trials.Embedded:
-    parts = load(split)
-    return trials.embed_labels(parts.X, parts.Y, settings, threads, itself=itself, learner=learner)
+def _embed_once(
+    split: Split, settings: X1Settings, itself: bool, by_products: bool, threads: int, learner: int
+) -> trials.Embedded:
+    parts, how = load(split), {"itself": itself, "by_products": by_products}
+    return trials.embed_labels(parts.X, parts.Y, settings, threads, learner=learner, **how)
 
 
 def forget() -> None:

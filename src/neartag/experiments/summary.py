@@ -6,7 +6,7 @@ from neartag.experiments import datasets, methods, table3
 from neartag.experiments.claims.experiment import check_all, count_answers
 from neartag.experiments.claims.findings import NO, NOT_HERE, Claim, Finding
 from neartag.experiments.printed import TABLE_3, TABLE_3_DEVIATIONS
-from neartag.experiments.readings.experiment import validation_means
+from neartag.experiments.readings.experiment import best_reading, validation_means
 from neartag.experiments.readings.open_points import READINGS
 from neartag.experiments.report.blocks import Block, Entry, Table, Text
 from neartag.experiments.results import Results
@@ -58,8 +58,8 @@ def _beside_print(results: Results) -> list[Block]:
 
 
 def _best_reading(results: Results, data: str) -> str:
-    means = validation_means(results.select("readings", data))
-    return READINGS[max(means, key=means.__getitem__)].title if len(means) > 1 else "–"
+    best = best_reading(validation_means(results.select("readings", data)))
+    return READINGS[best].title if best else "–"
 
 
 def _against(found: list[Finding]) -> list[Finding]:

@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.threads import single_threaded_blas
 from neartag.evaluation.metrics import precision_at
 from neartag.experiments.methods import CUTS
+from neartag.experiments.product_clusters import partition_by_products
 from neartag.linalg.rows import Rows, compact, csr_arrays, normalise, used_columns
 from neartag.search.exact import Neighbours
 from neartag.search.weights import Voters
@@ -51,15 +52,27 @@ class Embedded(NamedTuple):
 
 
 def embed_labels(
-    rows: Rows, Y: csr_matrix, settings: X1Settings, threads: int, *, itself: bool = True, learner: int = 0
+    rows: Rows,
+    Y: csr_matrix,
+    settings: X1Settings,
+    threads: int,
+    *,
+    itself: bool = True,
+    by_products: bool = False,
+    learner: int = 0,
 ) -> Embedded:
     """Return lines 1 to 5 of Algorithm 1 for one learner; nothing in the settings may be "auto" or "paper".
 
-    `itself`: whether a point is one of its own label neighbours; `learner`: its number in the ensemble.
+    `itself`: whether a point is one of its own label neighbours; `by_products`: whether k-means compares inner
+    products; `learner`: its number in the ensemble.
     """
     seed = learner_seeds(settings)[learner]
-    first_seed = int(seed.generate_state(1)[0])
-    clusters = make_partition(rows, settings.clusters, int(seed.generate_state(2)[1]), threads)
+    first_seed, start = int(seed.generate_state(1)[0]), int(seed.generate_state(2)[1])
+    if by_products:
+        with single_threaded_blas():
+            clusters = partition_by_products(rows, int(settings.clusters.count), start, threads)
+    else:
+        clusters = make_partition(rows, settings.clusters, start, threads)
     members = [np.flatnonzero(clusters.assignment == c) for c in range(clusters.n_clusters)]
     embeddings, left, whole = [], 0.0, 0.0
     with single_threaded_blas():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from neartag.experiments import figure2, methods
+from neartag.experiments import figure1c, figure2, methods
 from neartag.experiments.claims.causes import explain_routing
 from neartag.experiments.claims.clusters import CLAIMED_LAG
 from neartag.experiments.claims.findings import (
@@ -25,7 +25,7 @@ from neartag.experiments.claims.findings import (
 from neartag.experiments.claims.leads import MIN_RUNS, all_ahead, chance_on, describe_lead, ensemble_lead, is_ahead
 from neartag.experiments.differences import estimate_gain
 from neartag.experiments.printed import TABLE_1, TABLE_4
-from neartag.experiments.results import Results, Summary, summarise
+from neartag.experiments.results import Results, summarise
 
 X1, LOCAL = methods.STRICT, "local_leml"
 PAPER_SET = "WikiLSHTC"
@@ -49,8 +49,11 @@ def _ahead_at_every_count(other: str) -> Check:
                 if not leads:
                     continue
                 least, most = (choose(leads, key=lambda count: leads[count].mean) for choose in (min, max))
-                agrees = all_ahead(is_ahead(lead, _chance(results, own, data, name)) for lead in leads.values())
+                agrees = all_ahead(
+                    is_ahead(lead, _chance(results, own, data, name, count)) for count, lead in leads.items()
+                )
                 text = f"from {leads[least].mean:+.2f} with {least} to {leads[most].mean:+.2f} with {most}"
+                text += _describe_rank(data, other)
                 yield judge_large(data, name, text, agrees, _describe_growth(own, other))
 
     return check
@@ -62,8 +65,9 @@ def _ensemble_ahead(count: int, other: str, other_count: int) -> Check:
             for name in methods.PRECISIONS:
                 lead = ensemble_lead(own, X1, count, other, other_count, name)
                 if lead is not None:
-                    agrees = is_ahead(lead, _chance(results, own, data, name))
-                    yield judge_large(data, name, describe_lead(lead), agrees, _describe_growth(own, other))
+                    agrees = is_ahead(lead, _chance(results, own, data, name, count))
+                    text = describe_lead(lead) + _describe_rank(data, other)
+                    yield judge_large(data, name, text, agrees, _describe_growth(own, other))
 
     return check
 
@@ -76,7 +80,7 @@ def _ahead_on_wikilshtc(count: int, other: str, other_count: int, least: float, 
             for data, own in by_data(results, "figure2"):
                 lead = ensemble_lead(own, X1, count, other, other_count)
                 if lead is not None:
-                    ahead = is_ahead(lead, _chance(results, own, data, "P@1"))
+                    ahead = is_ahead(lead, _chance(results, own, data, "P@1", count))
                     text = f"{describe_lead(lead)}; printed {printed}"
                     agrees = lead.mean >= least if least else ahead
                     yield judge_named(PAPER_SET, data, "P@1", text, agrees, _describe_growth(own, other))
@@ -86,9 +90,9 @@ def _ahead_on_wikilshtc(count: int, other: str, other_count: int, least: float, 
     return check
 
 
-def _chance(results: Results, own: Results, data: str, name: str) -> float:
-    points: list[Summary] = list(figure2.curve(own, X1, name).values())
-    return chance_on(results, data, points[-1].mean)
+def _chance(results: Results, own: Results, data: str, name: str, count: int) -> float:
+    """Return how much two precisions near that of so many learners may differ by chance in one run."""
+    return chance_on(results, data, figure2.curve(own, X1, name)[count].mean)
 
 
 def _describe_growth(own: Results, other: str) -> str:
@@ -101,6 +105,11 @@ def _describe_growth(own: Results, other: str) -> str:
     return f"{NOT_TESTED}; known: P@1 of {', of '.join(told)}"
 
 
+def _describe_rank(data: str, rival: str) -> str:
+    rank = figure1c.describe_rank(data) if rival == LOCAL else ""
+    return f"; {rank}" if rank else ""
+
+
 def _ahead_at_every_size(rival: str) -> Check:
     def check(results: Results) -> Iterator[Finding]:
         for data, own in by_data(results, "figure2"):
@@ -111,8 +120,10 @@ def _ahead_at_every_size(rival: str) -> Check:
                 gains = {count: estimate_gain(each) for count, each in leads.items()}
                 least = min(gains, key=lambda count: gains[count].mean)
                 size = figure2.curve(own, X1, figure2.SIZE)[least].mean
-                text = f"smallest lead {gains[least].mean:+.2f}, with {size / 1e6:.1f} MB"
-                agrees = all_ahead(is_ahead(lead, _chance(results, own, data, name)) for lead in gains.values())
+                text = f"smallest lead {gains[least].mean:+.2f}, with {size / 1e6:.1f} MB" + _describe_rank(data, rival)
+                agrees = all_ahead(
+                    is_ahead(lead, _chance(results, own, data, name, count)) for count, lead in gains.items()
+                )
                 yield judge_large(data, name, text, agrees, _describe_growth(own, rival))
 
     return check

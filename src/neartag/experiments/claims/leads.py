@@ -47,8 +47,9 @@ def _by_seed(own: Results, method: str, count: int, name: str) -> dict[int, floa
 
 
 def describe_lead(lead: Gain) -> str:
-    """Return a difference for people."""
-    return f"{lead} points ({lead.splits} run{'s' if lead.splits > 1 else ''})"
+    """Return a difference for people, with its interval if there are runs enough for one to mean something."""
+    number = str(lead) if lead.splits >= MIN_RUNS else f"{lead.mean:+.2f}"
+    return f"{number} points ({lead.splits} run{'s' if lead.splits > 1 else ''})"
 
 
 def is_ahead(lead: Gain, one_run: float = 0.0) -> bool | None:

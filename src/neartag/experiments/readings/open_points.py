@@ -42,12 +42,14 @@ class Reading(NamedTuple):
     rows: str = "unit"  # or "ball": features as they are, divided by the longest row's length
     ties: str = "frequent"
     itself: bool = True  # whether a point is its own label neighbour
+    by_products: bool = False  # k-means takes the largest inner product, not the nearest mean
     same_count: bool = False  # k = n̄
     fixed_penalty: float | None = None  # λ, where it is not chosen
     wider: bool = False  # k, n̄ and λ are chosen among more values
     as_for_one: bool = False  # n̄ and λ as chosen for X1 (paper), which has one learner
     shipped: bool = False  # n̄, k and more as the authors' program has them for the set
     for_large: bool = False  # a test of a cause on large sets, and no reading of the paper
+    after_test: bool = False  # put together after a look at the test part: never the best by validation
 
 
 PRINTED = "printed"
@@ -125,9 +127,10 @@ READINGS = {
     ),
     "cosine-labels-one-cluster": Reading(
         "label vectors of unit length, one cluster",
-        "Two readings together that came near to the printed numbers on MediaMill: this pair was not chosen by "
-        "validation.",
+        "Two readings together that came near to the printed numbers on MediaMill. The pair was made after a look at "
+        "the test part, so it is never called the best.",
         {"label_similarity": "cosine", "n_clusters": 1},
+        after_test=True,
     ),
     "not-itself": Reading(
         "a point is not its own neighbour",
@@ -154,10 +157,25 @@ READINGS = {
         {"n_learners": ENSEMBLE, "n_clusters": PAPER_CLUSTERS, "label_similarity": "cosine"},
         as_for_one=True,
     ),
+    "products": Reading(
+        "k-means by inner products",
+        "Algorithm 1 says k-means, and not how a point and a mean are compared. Here, as in the authors' program, a "
+        "point goes to the mean with which its inner product is largest, in seven rounds.",
+        by_products=True,
+    ),
+    "ensemble-products": Reading(
+        "15 learners, k-means by inner products",
+        "The two readings together, as the authors' program has them for MediaMill. k is chosen anew, n̄ and λ are "
+        "those of one learner.",
+        {"n_learners": ENSEMBLE, "n_clusters": PAPER_CLUSTERS},
+        as_for_one=True,
+        by_products=True,
+    ),
     "as-program": Reading(
-        "as the authors' program works",
+        "four things as in the authors' program",
         "What it does otherwise on MediaMill, together: 15 learners of at least two clusters, label vectors of unit "
-        "length, SVP stopped early, features as they are. k, n̄ and λ are chosen anew.",
+        "length, SVP stopped early, features as they are. k, n̄ and λ are chosen anew. These were put together after a "
+        "look at the test part, so this is never called the best.",
         {
             "n_learners": ENSEMBLE,
             "n_clusters": PAPER_CLUSTERS,
@@ -165,6 +183,21 @@ READINGS = {
             "svp_max_iter": 10,
         },
         rows="ball",
+        after_test=True,
+    ),
+    "as-program-products": Reading(
+        "five things as in the authors' program",
+        "The same four with k-means by inner products. Still otherwise than there: the program makes gradient steps on "
+        "two factors in place of SVP, and drops the smallest hundredth of the weights and of each dimension of V·X.",
+        {
+            "n_learners": ENSEMBLE,
+            "n_clusters": PAPER_CLUSTERS,
+            "label_similarity": "cosine",
+            "svp_max_iter": 10,
+        },
+        rows="ball",
+        by_products=True,
+        after_test=True,
     ),
     "shipped": Reading(
         "as the authors' program ships",
@@ -194,6 +227,22 @@ READINGS = {
         "twice their mean; here plain k-means makes far larger ones. Those over 13,000 points are split. All else as "
         "before.",
         {"svp_max_iter": 10, "max_cluster_size": 13_000},
+        as_for_one=True,
+        for_large=True,
+    ),
+    "large-products": Reading(
+        "SVP stopped early, k-means by inner products, on a large set",
+        "A point goes to the mean with which its inner product is largest, as in the authors' program. All else as "
+        "before.",
+        {"svp_max_iter": 10},
+        by_products=True,
+        as_for_one=True,
+        for_large=True,
+    ),
+    "large-products-whole": Reading(
+        "k-means by inner products, on a large set",
+        "X1 (paper) with such clusters, SVP run as in X1 (paper). n̄ and λ are those of X1 (paper); k is chosen anew.",
+        by_products=True,
         as_for_one=True,
         for_large=True,
     ),
