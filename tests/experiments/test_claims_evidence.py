@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from test_claims import LARGE, as_claimed, at, row
 
-from neartag.experiments.claims.causes import explain, explain_distance, explain_order, explain_routing
+from neartag.experiments.claims.causes import (
+    explain,
+    explain_distance,
+    explain_ladder,
+    explain_order,
+    explain_routing,
+)
 from neartag.experiments.claims.experiment import NOT_FOUND, check_all
 from neartag.experiments.claims.findings import CLOSE, NO
 from neartag.experiments.claims.leads import chance_on, ensemble_lead, is_ahead, method_lead, part_sizes, split_ratio
@@ -179,3 +185,20 @@ def test_every_disagreement_says_what_is_known_or_that_it_is_not_tested():
     evidence = ("not tested", "not known", "the cause is in X1", "SVP made", "see the readings")
     assert [cause for cause in causes if not any(words in cause for words in evidence)] == []
     assert not any("still brings" in cause or "gains most" in cause for cause in causes)
+
+
+def test_the_ladder_tells_which_changes_bring_x1_forward():
+    names = list(CHANGES)[:4]
+    gains = dict(zip(names, (3.0, 0.0, 5.0, -2.0), strict=True))
+    x1 = (50.0, 60.0, 70.0)
+    rungs = [
+        row("ladder", "x1", seed, options=(("change", name), ("rung", "alone")), **at(value + gain + 0.1 * seed))
+        for name, gain in gains.items()
+        for seed, value in enumerate(x1)
+    ]
+    results = of(BIBTEX, *table3({"x1": x1}), *rungs)
+    cause = explain_ladder(results, "bibtex", "P@1")  # ±: 4.303 · 0.1 · (1/3 + 2515/4880)^½
+    first, second = (CHANGES[name].title for name in (names[2], names[0]))
+    assert f"what neartag changes: {first} +5.10 ± 0.40, {second} +3.10 ± 0.40" in cause
+    assert CHANGES[names[3]].title not in cause  # which is behind
+    assert explain_ladder(of(BIBTEX, *table3({"x1": x1})), "bibtex", "P@1") == ""

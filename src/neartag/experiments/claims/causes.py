@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
+from typing import Any
 
 from neartag.experiments import datasets, methods
 from neartag.experiments.claims.findings import NOT_TESTED
+from neartag.experiments.claims.leads import split_ratio
+from neartag.experiments.differences import estimate_gain
+from neartag.experiments.ladder.changes import ALONE, CHANGES
 from neartag.experiments.printed import TABLE_1, TABLE_3
 from neartag.experiments.readings.open_points import READINGS
 from neartag.experiments.results import Results, summarise
 
 X1 = methods.STRICT
+MOST_TOLD = 3  # changes of the ladder in a cause
 # What is known to be otherwise here than in the paper.
 DIFFERENCES = {
     "lpsr": "LPSR is over linear machines here, over naive Bayes in Section 3",
@@ -22,7 +27,11 @@ OTHER_DIMENSION = ("leml", "wsabie", "cplst", "cs", "ml_cssp")
 
 def explain(results: Results, own: Results, data: str, others: Sequence[str], name: str) -> str:
     """Say why X1 is behind other methods on a data set, as far as it is known; `own` has the results of its table."""
-    return explain_order(own, data, others, name) or explain_substitute(data) or explain_routing(results, data)
+    if order := explain_order(own, data, others, name):
+        return order
+    if substitute := explain_substitute(data):
+        return "; ".join(filter(None, (explain_ladder(results, data, name), substitute)))
+    return explain_routing(results, data)
 
 
 def printed_number(data: str, method: str, name: str) -> float | None:
@@ -121,14 +130,38 @@ def explain_substitute(data: str) -> str:
     )
 
 
+def explain_ladder(
+    results: Results, data: str, what: str, measure: Callable[[dict[str, Any]], float] | None = None
+) -> str:
+    """Say which changes of the ladder, each alone, bring X1 (paper) forward on a set; "" where there is no ladder.
+
+    `measure` takes the number that `what` names from what was measured.
+    """
+    measure = measure or (lambda measured: float(measured[what]))
+    before = {cell.seed: measure(measured) for cell, measured in results.select("table3", data, X1).items()}
+    ratio, gains = split_ratio(results, "table3", data), {}
+    for name, change in CHANGES.items():
+        after = results.select("ladder", data, X1, change=name, rung=ALONE)
+        apart = [measure(measured) - before[cell.seed] for cell, measured in after.items() if cell.seed in before]
+        if len(apart) > 1:
+            gains[change.title] = estimate_gain(apart, ratio)
+    if not gains:
+        return ""
+    helping = {title: gain for title, gain in gains.items() if gain.mean > (gain.half or 0.0)}
+    most = sorted(helping, key=lambda title: -helping[title].mean)[:MOST_TOLD]
+    told = ", ".join(f"{title} {helping[title]}" for title in most) or "none helps beyond chance"
+    return f"tested one at a time (the ladder), in points of {what}, what neartag changes: {told}"
+
+
 # What was tested on large sets, each beside SVP stopped early and nothing else (readings).
 TESTED = {
     "large-dimensions": f"{READINGS['large-dimensions'].changes['embedding_dim']} dimensions in place of 50",
+    "large-products": "k-means by inner products",
     "large-even": f"no cluster over {READINGS['large-even'].changes['max_cluster_size']:,} points",
 }
 
 
-def _explain_tested(results: Results, data: str) -> list[str]:
+def explain_tested(results: Results, data: str) -> list[str]:
     """Say what more dimensions and smaller clusters change on a large set, if that was tested."""
     own = results.select("readings", data, X1)
     before = own.select(reading="large-early").summary("P@1")
@@ -144,7 +177,7 @@ def explain_routing(results: Results, data: str) -> str:
     own = results.select("table4", data, X1) or results.select("figure2", data, X1)
     if not own:
         return ""
-    told = _explain_tested(results, data)
+    told = explain_tested(results, data)
     searched = results.select("timings", data, X1).select(clusters=None).summary("points_searched")
     points = max((int(measured["train"]) for measured in results.select("table2", data).values()), default=0)
     if searched and points:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from neartag.experiments import datasets, figure1c, methods
+from neartag.experiments.claims.causes import explain_ladder
 from neartag.experiments.claims.findings import (
     NOT_TESTED,
     Check,
@@ -59,7 +60,8 @@ def _compare_by_clusters(results: Results) -> Iterator[tuple[str, str, str, bool
             least = min(deciding, key=lambda count: deciding[count].mean)
             text = f"smallest lead{' beyond chance' if agrees is False else ''} {describe_lead(leads[least])}"
             text += f", with {_count(least)}" + _describe_rank(data)
-            yield data, name, text, agrees, _describe_ends(curves, name)
+            tested = explain_ladder(results, data, name) or NOT_TESTED
+            yield data, name, text, agrees, f"{tested}; {_describe_ends(curves, name)}"
 
 
 def _describe_ends(curves: dict[str, dict[int, Summary]], name: str) -> str:
@@ -70,7 +72,7 @@ def _describe_ends(curves: dict[str, dict[int, Summary]], name: str) -> str:
         told.append(
             f"{methods.title(method)} {points[first].mean:.2f} with {first} and {points[last].mean:.2f} with {last}"
         )
-    return f"{NOT_TESTED}; known: {name} of {', of '.join(told)}"
+    return f"known: {name} of {', of '.join(told)}"
 
 
 def _too_many_clusters(results: Results) -> Iterator[Finding]:

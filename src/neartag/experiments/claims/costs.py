@@ -108,8 +108,9 @@ def _linear_in_learners(results: Results) -> Iterator[Finding]:
             count = methods.paper_settings(data, large=True)["n_learners"]
             ratio = whole.mean / (count * one.mean)
             text = (
-                f"{count} learners {whole.mean:,.2f} {unit}, {ratio:.1f} times {count} times the {one.mean:,.2f} of "
-                f"one; “linear” is read as {COMPARABLE:g} times at most, up to {MAX_SCATTERED:g} is too close to tell"
+                f"{count} learners {whole.mean:,.2f} {unit}, which is {ratio:.1f} times what {count} single ones of "
+                f"{one.mean:,.2f} would take; “linear” is read as {COMPARABLE:g} times at most, up to "
+                f"{MAX_SCATTERED:g} is too close to tell"
             )
             agrees = True if ratio <= COMPARABLE else None if ratio <= MAX_SCATTERED else False
             yield judge_large(data, kind, text, agrees, NOT_TESTED)
