@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 from test_claims import LARGE, as_claimed, at, row
 
@@ -14,11 +16,13 @@ from neartag.experiments.claims.causes import (
 )
 from neartag.experiments.claims.experiment import NOT_FOUND, check_all
 from neartag.experiments.claims.findings import CLOSE, NO
-from neartag.experiments.claims.leads import chance_on, ensemble_lead, is_ahead, method_lead, part_sizes, split_ratio
-from neartag.experiments.differences import Gain, gain
-from neartag.experiments.ladder.changes import CHANGES
+from neartag.experiments.claims.leads import chance_on, ensemble_lead, is_ahead, method_lead, split_ratio
+from neartag.experiments.differences import Gain
+from neartag.experiments.ladder.changes import ALONE, CHANGES
+from neartag.experiments.ladder.report import climb
 from neartag.experiments.plan import Plan
 from neartag.experiments.results import Results
+from neartag.experiments.sizes import part_sizes
 
 BIBTEX = row("table2", "", labels=159, train=4880, test=2515)
 
@@ -45,9 +49,9 @@ def test_claims_and_the_ladder_have_the_same_interval_over_splits():
     x1, leml = (50.0, 60.0, 70.0), (49.0, 58.5, 69.5)
     results = of(BIBTEX, *table3({"x1": x1, "leml": leml}))
     lead = method_lead(results.select("table3"), "x1", "leml", "P@1", split_ratio(results, "table3", "bibtex"))
-    sizes = {"train_points": 4880, "test_points": 2515}
-    after = of(*(row("ladder", "x1", seed, **at(value), **sizes) for seed, value in enumerate(x1)))
-    assert lead == gain(after, results.select("table3", method="leml"), "P@1")
+    sizes, rung = {"train_points": 4880, "test_points": 2515}, (("change", "some"), ("rung", ALONE))
+    after = of(*(row("ladder", "x1", seed, options=rung, **at(value), **sizes) for seed, value in enumerate(x1)))
+    assert lead == climb(after, of(*table3({"x1": leml})), {"some": "a change"})["some"].alone["P@1"]
     assert lead.half > 4.3 * 0.5 * (1 / 3) ** 0.5  # corrected for what the splits share
 
 
@@ -101,7 +105,7 @@ def test_a_single_run_is_ahead_by_more_than_chance_only():
     assert is_ahead(Gain(least - 0.01, None, 1), least) is None
     assert is_ahead(Gain(least + 0.01, None, 1), least) is True
     assert is_ahead(Gain(-least - 0.01, None, 1), least) is False
-    assert chance_on(sizes, "debian", 67.0) == 0.0  # of a size that is not known
+    assert chance_on(sizes, "debian", 67.0) == inf  # of a size that is not known
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_leml_with_a_million_labels_is_a_disagreement():
     assert found == ["synthetic, Ads1M's shape", "", "1,082,898 labels in 10.0 min and 9.0 GB", NO]
     (found,) = told(of(fraction("leml", 3), fraction("leml", 1, "whole: over 20 GB")), claim)
     assert found[3] == NOT_HERE
-    assert "the largest that it finished within 30 minutes on two cores and 20 GB has 360,966 labels" in found[2]
+    assert "the largest that it finished within 30 minutes on 1 core and 20 GB has 360,966 labels" in found[2]
 
 
 def test_x1_with_a_million_labels_agrees_and_our_limits_say_nothing_against_it():
@@ -31,7 +31,7 @@ def test_x1_with_a_million_labels_agrees_and_our_limits_say_nothing_against_it()
     assert answer_to(of(fraction("x1", 3), fraction("x1", 1, "whole: over 30 min")), claim) == {NOT_HERE}
 
 
-@pytest.mark.parametrize(("x1", "leml", "answer"), [(3, 1, NO), (1, 3, YES), (3, 3, CLOSE), (1, 1, CLOSE)])
+@pytest.mark.parametrize(("x1", "leml", "answer"), [(3, 1, NO), (1, 3, YES), (3, 3, CLOSE), (1, 1, NOT_HERE)])
 def test_the_larger_fraction_within_the_same_limits_scales_better(x1, leml, answer):
     cells = []
     for method, share in (("x1", x1), ("leml", leml)):

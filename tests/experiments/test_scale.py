@@ -128,10 +128,16 @@ def test_a_few_parts_are_needed_to_tell():
     assert said == []
 
 
-def test_a_process_that_ends_early_says_why():
+def test_a_process_that_ends_early_says_why(monkeypatch):
+    program = "from neartag.experiments.scale.limited_process import _end_here; _end_here('8 of 50 parts took long')"
+    monkeypatch.setattr(limited_process, "_PROGRAM", program)
+    assert run_apart({}, Limits(1, 8, (400,))) == ({}, "8 of 50 parts took long")
+
+
+def test_a_training_that_takes_longer_than_allowed_is_ended():
     task = {"cell": cell("fastxml", 400, "synthetic-wiki10").as_json(), "settings": {}, "jobs": 1}
-    _, reason = run_apart(task, Limits(1e-4, 8, (400,)))
-    assert "parts took 0.0 min, at which rate 0 min" in reason or reason == "over 0.0001 min"
+    _, reason = run_apart(task, Limits(1e-5, 8, (400,)))
+    assert "parts took 0.0 min, at which rate 0 min" in reason or reason == "over 1e-05 min"
 
 
 def test_the_table_says_why_there_is_no_more():

@@ -39,11 +39,8 @@ def estimate_gain(differences: Sequence[float], test_per_train: float = 0.0) -> 
     return Gain(summary.mean, half, summary.runs)
 
 
-def gain(after: Results, before: Results, name: str) -> Gain | None:
-    """Return by how much one is ahead of the other over the splits that both have, with a 95% interval."""
+def lead_between(after: Results, before: Results, name: str, test_per_train: float = 0.0) -> Gain | None:
+    """Return by how much one is ahead of the other over the seeds that both have; None if there is none."""
     theirs = {cell.seed: measured[name] for cell, measured in before.items()}
-    pairs = {cell.seed: measured for cell, measured in after.items() if cell.seed in theirs}
-    if not pairs:
-        return None
-    ratio = max(measured.get("test_points", 0) / measured.get("train_points", 1) for measured in pairs.values())
-    return estimate_gain([measured[name] - theirs[seed] for seed, measured in pairs.items()], ratio)
+    differences = [measured[name] - theirs[cell.seed] for cell, measured in after.items() if cell.seed in theirs]
+    return estimate_gain(differences, test_per_train) if differences else None

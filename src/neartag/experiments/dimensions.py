@@ -14,6 +14,7 @@ from neartag.experiments.plan import Cell, Plan
 from neartag.experiments.report.blocks import Block, Entry, Number, Table
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Experiment, Work
+from neartag.experiments.sizes import count_labels
 from neartag.methods import registry
 
 SHARE = 0.8  # of the labels
@@ -69,7 +70,7 @@ class Dimensions(Experiment):
                 for dimension in (CHOSEN, SHARED):
                     found = own.select(data=data, method=method, dimension=dimension)
                     if found.records:
-                        rows.append(_row(datasets.title(data), method, dimension, found, _count_labels(results, data)))
+                        rows.append(_row(datasets.title(data), method, dimension, found, count_labels(results, data)))
         if not rows:
             return []
         note = (
@@ -85,11 +86,6 @@ def _row(title: str, method: str, dimension: str, found: Results, labels: int) -
     summaries = [found.summary(name) for name in (*methods.PRECISIONS, "train_cpu_seconds")]
     numbers = [Number(*summary) if summary else Number(None, note="failed") for summary in summaries]
     return [title, methods.title(method), dimension, _find_dimension(method, found, labels), *numbers]
-
-
-def _count_labels(results: Results, data: str) -> int:
-    """Return a data set's labels, as counted for Table 2; 0 if they were not."""
-    return max((int(measured["labels"]) for measured in results.select("table2", data).values()), default=0)
 
 
 def _find_dimension(method: str, found: Results, labels: int) -> str:

@@ -110,7 +110,7 @@ def _report_data(own: Results, data: str) -> list[Block]:
         "deviation over the starts of k-means, where there are several. The paper's figure is for Wiki10."
     )
     if rank := describe_rank(data):
-        note += f" {rank}; 500 is that of the paper's LEML on WikiLSHTC."
+        note += f" {rank}: so with one cluster it is not that LEML. {LARGE_RANK} is the paper's LEML's on WikiLSHTC."
     plot = Figure(f"Figure 1 (c), {title}", f"figure1c-{data}", series, "clusters", "P@1, percent", note, x_log=True)
     counts = sorted({clusters for points in curves.values() for clusters in points})
     rows: list[list[Entry]] = [

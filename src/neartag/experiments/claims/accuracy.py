@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neartag.experiments import datasets, methods
-from neartag.experiments.claims.causes import explain, explain_distance, is_ahead_in_print
+from neartag.experiments.claims.causes import explain, explain_distance, is_ahead_in_print, printed_number
 from neartag.experiments.claims.findings import (
     NO,
     Check,
@@ -46,6 +46,9 @@ def _compare(results: Results, experiment: str, data: str, other: str, name: str
     if lead is None or ours is None:
         return
     text = describe_lead(lead)
+    printed = [number for each in (X1, other) if (number := printed_number(data, each, name)) is not None]
+    if len(printed) == 2:
+        text += f"; printed {printed[0] - printed[1]:+.2f}"
     if is_ahead_in_print(data, other, name):
         yield not_here(datasets.title(data), text, f"in print {methods.title(other)} is ahead here", name)
         return

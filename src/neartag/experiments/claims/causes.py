@@ -14,6 +14,7 @@ from neartag.experiments.ladder.changes import ALONE, CHANGES
 from neartag.experiments.printed import TABLE_1, TABLE_3
 from neartag.experiments.readings.open_points import READINGS
 from neartag.experiments.results import Results, summarise
+from neartag.experiments.sizes import part_sizes
 
 X1 = methods.STRICT
 MOST_TOLD = 3  # changes of the ladder in a cause
@@ -179,7 +180,7 @@ def explain_routing(results: Results, data: str) -> str:
         return ""
     told = explain_tested(results, data)
     searched = results.select("timings", data, X1).select(clusters=None).summary("points_searched")
-    points = max((int(measured["train"]) for measured in results.select("table2", data).values()), default=0)
+    points = part_sizes(results, data)[0]
     if searched and points:
         told.append(
             f"{'' if told else f'possible cause, {NOT_TESTED}: '}k-means from random starts leaves a test point in a "

@@ -22,6 +22,7 @@ from neartag.experiments.claims.findings import (
 )
 from neartag.experiments.printed import PREDICT_MILLISECONDS
 from neartag.experiments.results import Results
+from neartag.experiments.sizes import count_labels
 
 X1 = methods.STRICT
 PAPER_SET = "WikiLSHTC"
@@ -29,10 +30,16 @@ CLAIMED_LABELS = 325_056  # WikiLSHTC's, for which the paper tells times
 CLAIMED_SPEED = 300  # times as fast as LEML, at most (Section 3, which names no set for it)
 ORDERS = 100  # times as fast as LEML on WikiLSHTC, at least (Section 1)
 COMPARABLE = 1.5  # times as long, at most, that "comparable" is read as
+LINEAR = 1.5  # times as long as so many single learners, at most, that "linear" is read as
 MAX_SCATTERED = 2.0  # times as long, at most, that the scatter of times between runs on several days may explain
 # What all learners cost (Table 1), for people.
 WHOLE_COSTS = (("train_cpu_seconds", "training", "CPU s"), ("predict_ms_a_point", "prediction", "ms per point"))
 MIN_EXPLAINED = 0.95  # of the variance, for a line to count as straight
+# What another program would not share.
+OWN_LEML = (
+    "LEML is neartag's own program, which starts near the labels' main directions and needs few alternations; the "
+    f"authors' own, whose time the paper tells, is {NOT_TESTED}"
+)
 TINY = 1e-300  # in place of zero, to divide by
 
 
@@ -90,11 +97,20 @@ def _whole_faster_than_leml(results: Results) -> Iterator[Finding]:
             count = methods.paper_settings(data, large=True)["n_learners"]
             text = f"{count} learners {ours.mean:,.2f}, LEML {theirs.mean:,.2f} {unit}"
             ratio = ours.mean / theirs.mean
-            agrees = None if 1 / COMPARABLE <= ratio <= COMPARABLE else ratio < 1
-            cause = (
-                f"X1 is {count} learners: each of them took {ours.mean / count:,.2f} {unit}; what else is {NOT_TESTED}"
-            )
+            agrees = None if 1 / MAX_SCATTERED <= ratio <= MAX_SCATTERED else ratio < 1
+            if several := _cores_told(own, name, X1, "leml"):
+                agrees, text = None, text + several
+            one = ours.mean / count
+            already = " already takes longer than LEML" if one > theirs.mean else " of them took"
+            cause = f"one learner of X1{already}: {one:,.2f} {unit}; {OWN_LEML}"
             yield judge_large(data, kind, text, agrees, cause)
+
+
+def _cores_told(own: Results, name: str, *names: str) -> str:
+    """Say that a time on the clock was taken with several cores; "" for CPU time, or where one core was used."""
+    records = [record for method in names for record in own.select(method=method).records.values()]
+    several = "cpu" not in name and any(record.jobs != 1 for record in records)
+    return "; taken with more than one core, so that it cannot be compared" if several else ""
 
 
 def _linear_in_learners(results: Results) -> Iterator[Finding]:
@@ -109,10 +125,12 @@ def _linear_in_learners(results: Results) -> Iterator[Finding]:
             ratio = whole.mean / (count * one.mean)
             text = (
                 f"{count} learners {whole.mean:,.2f} {unit}, which is {ratio:.1f} times what {count} single ones of "
-                f"{one.mean:,.2f} would take; “linear” is read as {COMPARABLE:g} times at most, up to "
+                f"{one.mean:,.2f} on one core would take; “linear” is read as {LINEAR:g} times at most, up to "
                 f"{MAX_SCATTERED:g} is too close to tell"
             )
-            agrees = True if ratio <= COMPARABLE else None if ratio <= MAX_SCATTERED else False
+            agrees = True if ratio <= LINEAR else None if ratio <= MAX_SCATTERED else False
+            if several := _cores_told(own, name, X1):
+                agrees, text = None, text + several
             yield judge_large(data, kind, text, agrees, NOT_TESTED)
 
 
@@ -128,8 +146,7 @@ def _training_times(results: Results) -> Iterator[Finding]:
 
 def _judge_size(results: Results, data: str, told: str, agrees: bool, measure: str = "") -> Finding:
     """Return the finding of a claim about 325,000 labels: on fewer it cannot be judged."""
-    sizes = results.select("table2", data)
-    labels = max((int(measured["labels"]) for measured in sizes.values()), default=0)
+    labels = count_labels(results, data)
     if labels < CLAIMED_LABELS:
         count = f"{labels:,} labels" if labels else "fewer labels"
         return not_here(datasets.title(data), told, f"claimed for {CLAIMED_LABELS:,} labels, here {count}", measure)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from neartag.experiments import figure1c, figure2, methods
+from neartag.experiments import figure2, methods
 from neartag.experiments.claims.causes import explain_routing, explain_tested
 from neartag.experiments.claims.clusters import CLAIMED_LAG
 from neartag.experiments.claims.findings import (
@@ -23,11 +23,12 @@ from neartag.experiments.claims.findings import (
     or_missing,
 )
 from neartag.experiments.claims.leads import MIN_RUNS, all_ahead, chance_on, describe_lead, ensemble_lead, is_ahead
+from neartag.experiments.claims.local_leml import LOCAL, allow_for_rank, describe_rank
 from neartag.experiments.differences import estimate_gain
 from neartag.experiments.printed import TABLE_1, TABLE_4
 from neartag.experiments.results import Results, summarise
 
-X1, LOCAL = methods.STRICT, "local_leml"
+X1 = methods.STRICT
 PAPER_SET = "WikiLSHTC"
 FEW, MOST = 5, max(TABLE_4)  # learners between which little more should be gained
 # "Saturates" is said in words only. A late share of the gain up to the printed one, and a little for scatter, is yes;
@@ -53,8 +54,9 @@ def _ahead_at_every_count(other: str) -> Check:
                     is_ahead(lead, _chance(results, own, data, name, count)) for count, lead in leads.items()
                 )
                 text = f"from {leads[least].mean:+.2f} with {least} to {leads[most].mean:+.2f} with {most}"
-                text += _describe_rank(data, other)
-                yield judge_large(data, name, text, agrees, _describe_growth(results, own, data, other))
+                text += _describe_rank(results, data, other)
+                cause = _describe_growth(results, own, data, other)
+                yield judge_large(data, name, text, _answer(agrees, data, other), cause)
 
     return check
 
@@ -66,8 +68,9 @@ def _ensemble_ahead(count: int, other: str, other_count: int) -> Check:
                 lead = ensemble_lead(own, X1, count, other, other_count, name)
                 if lead is not None:
                     agrees = is_ahead(lead, _chance(results, own, data, name, count))
-                    text = describe_lead(lead) + _describe_rank(data, other)
-                    yield judge_large(data, name, text, agrees, _describe_growth(results, own, data, other))
+                    text = describe_lead(lead) + _describe_rank(results, data, other)
+                    cause = _describe_growth(results, own, data, other)
+                    yield judge_large(data, name, text, _answer(agrees, data, other), cause)
 
     return check
 
@@ -105,9 +108,12 @@ def _describe_growth(results: Results, own: Results, data: str, other: str) -> s
     return f"{'; '.join(explain_tested(results, data)) or NOT_TESTED}; known: P@1 of {', of '.join(told)}"
 
 
-def _describe_rank(data: str, rival: str) -> str:
-    rank = figure1c.describe_rank(data) if rival == LOCAL else ""
-    return f"; {rank}" if rank else ""
+def _answer(agrees: bool | None, data: str, rival: str) -> bool | None:
+    return allow_for_rank(agrees, data) if rival == LOCAL else agrees
+
+
+def _describe_rank(results: Results, data: str, rival: str) -> str:
+    return describe_rank(results, data) if rival == LOCAL else ""
 
 
 def _ahead_at_every_size(rival: str) -> Check:
@@ -120,11 +126,13 @@ def _ahead_at_every_size(rival: str) -> Check:
                 gains = {count: estimate_gain(each) for count, each in leads.items()}
                 least = min(gains, key=lambda count: gains[count].mean)
                 size = figure2.curve(own, X1, figure2.SIZE)[least].mean
-                text = f"smallest lead {gains[least].mean:+.2f}, with {size / 1e6:.1f} MB" + _describe_rank(data, rival)
+                text = f"smallest lead {gains[least].mean:+.2f}, with {size / 1e6:.1f} MB"
+                text += _describe_rank(results, data, rival)
                 agrees = all_ahead(
                     is_ahead(lead, _chance(results, own, data, name, count)) for count, lead in gains.items()
                 )
-                yield judge_large(data, name, text, agrees, _describe_growth(results, own, data, rival))
+                cause = _describe_growth(results, own, data, rival)
+                yield judge_large(data, name, text, _answer(agrees, data, rival), cause)
 
     return check
 

@@ -42,9 +42,11 @@ class Claims(Overview):
             "it is corrected for the points that they share (Nadeau and Bengio 2003), as in the ladder. A difference "
             "whose interval includes zero is too close to tell. One run has no interval: its error is that of two "
             "independent samples of as many test points, which overstates it; that of two runs is no smaller. Runs "
-            "with other seeds on the same points show the scatter of training alone. A claim that names a data set, or "
-            "large sets, is not applicable on others; yso-finna-en-100k counts as a large set, though it is none of "
-            "the paper's. Synthetic sets are judged by time and memory only: their labels are made up."
+            "with other seeds on the same points show the scatter of training alone. Where a claim compares many "
+            "numbers, of rivals or of clusters, each has its own 95% interval: one of them may be beyond by chance. A "
+            "claim that names a data set, or large sets, is not applicable on others; yso-finna-en-100k counts as a "
+            "large set, though it is none of the paper's. Synthetic sets are judged by time and memory only: their "
+            "labels are made up."
         )
         columns = ["the paper claims", "where", "data set", "measure", "measured", "agrees"]
         return [

@@ -18,11 +18,13 @@ from neartag.experiments.claims.findings import (
 )
 from neartag.experiments.figure1a import SVP_TOL
 from neartag.experiments.results import Results
+from neartag.experiments.sizes import count_labels
 
 PAPER_SET = "WikiLSHTC"
 CLAIMED_ERROR = 0.9  # that a global SVD of rank 500 leaves of WikiLSHTC's labels
 MIN_LEFT = 0.1  # share of the labels that a matrix leaves which is "not close" to low rank, at X1's own L̂
 OWN_DIM = 100  # L̂ of X1 on small sets
+NO_LABELS_COUNTED = "its labels were not counted (Table 2)"
 MAX_DIM_SHARE = 0.5  # of the labels: with more dimensions every matrix is of low rank
 
 
@@ -52,9 +54,10 @@ def _clusters_not_low_rank(results: Results) -> Iterator[Finding]:
         dims, left = measured["dimensions"], measured["equal_rank"]
         place = min(range(len(dims)), key=lambda each: abs(dims[each] - OWN_DIM))
         text = f"an SVD in each of {measured['clusters']} clusters leaves {100 * left[place]:.1f}% at L̂ = {dims[place]}"
-        labels = max((int(each["labels"]) for each in results.select("table2", data).values()), default=0)
+        labels = count_labels(results, data)
         if dims[place] > MAX_DIM_SHARE * labels:
-            yield not_here(datasets.title(data), text, f"of {labels:,} labels, so many dimensions are no low rank")
+            reason = f"of {labels:,} labels, so many dimensions are no low rank" if labels else NO_LABELS_COUNTED
+            yield not_here(datasets.title(data), text, reason)
             continue
         text += f"; “not close” is read as {MIN_LEFT:.0%} at the L̂ that is nearest to X1's {OWN_DIM}"
         yield finding(data, "", text, left[place] >= MIN_LEFT, NOT_TESTED)

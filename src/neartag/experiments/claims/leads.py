@@ -6,22 +6,16 @@ splits of a data set, which share points; those of the others are trainings with
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-from neartag.experiments import datasets
-from neartag.experiments.differences import Gain, estimate_gain
+from neartag.experiments.differences import Gain, estimate_gain, lead_between
 from neartag.experiments.printed import TABLE_4
 from neartag.experiments.results import Results
+from neartag.experiments.sizes import part_sizes
 
 OF_SPLITS = ("table3", "sparsity")  # experiments whose runs are random splits
 MIN_RUNS = 3  # two may be equally far apart by accident, which makes their interval too short
-
-
-def lead_between(after: Results, before: Results, name: str, test_per_train: float = 0.0) -> Gain | None:
-    """Return by how much one is ahead of the other, over the seeds that both have; None if there is none."""
-    theirs = {cell.seed: measured[name] for cell, measured in before.items()}
-    differences = [measured[name] - theirs[cell.seed] for cell, measured in after.items() if cell.seed in theirs]
-    return estimate_gain(differences, test_per_train) if differences else None
 
 
 def method_lead(own: Results, one: str, other: str, name: str = "P@1", test_per_train: float = 0.0) -> Gain | None:
@@ -72,10 +66,11 @@ def all_ahead(answers: Iterable[bool | None]) -> bool | None:
 def chance(level: float, points: float) -> float:
     """Return twice the standard error of a difference of two percentages near a level, each over so many points.
 
-    It is that of two samples, more than of the same points twice: a larger difference is no chance. 0: not known.
+    It is that of two samples, more than of the same points twice: a larger difference is no chance. Of unknown points
+    every difference may be.
     """
     share = min(max(level / 100, 0.0), 1.0)
-    return 200 * (2 * share * (1 - share) / points) ** 0.5 if points else 0.0
+    return 200 * (2 * share * (1 - share) / points) ** 0.5 if points else math.inf
 
 
 def chance_on(results: Results, data: str, level: float) -> float:
@@ -87,15 +82,3 @@ def split_ratio(results: Results, experiment: str, data: str) -> float:
     """Return m/n of the random splits that an experiment's runs are; 0 if they are on the same parts, or not known."""
     train, test = part_sizes(results, data)
     return test / train if train and experiment in OF_SPLITS else 0.0
-
-
-def part_sizes(results: Results, data: str) -> tuple[int, int]:
-    """Return a data set's training and test points: as counted for Table 2, else as printed; zeros if not known."""
-    counted = next(iter(results.select("table2", data).values()), None)
-    printed = None if data in datasets.SUBSTITUTES else datasets.printed_sizes(data)
-    train, test = (0, 0) if printed is None else (printed.train, printed.test)
-    if counted is not None:
-        train, test = int(counted["train"]), int(counted["test"])
-    if results.plan.quick:
-        return min(train, datasets.QUICK_TRAIN), min(test, datasets.QUICK_TEST)
-    return train, test

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from neartag.experiments import datasets, methods
-from neartag.experiments.differences import Gain, gain
+from neartag.experiments.differences import Gain, lead_between
 from neartag.experiments.ladder.changes import ADDED, ALONE, PRESET
 from neartag.experiments.report.blocks import Block, Entry, Figure, Number, Series, Table
 from neartag.experiments.results import Results
@@ -25,12 +24,12 @@ def climb(own: Results, ends: Results, names: Mapping[str, str]) -> dict[str, Ru
     """Return the rungs of one data set, in the order of the changes' names."""
     strict, refined = ends.select(method=methods.STRICT), ends.select(method=methods.REFINED)
     rungs: dict[str, Rung] = {}
-    last = strict
+    last, ratio = strict, _test_per_train(own)
     for name in names:
         one, added = own.select(change=name, rung=ALONE), own.select(change=name, rung=ADDED)
         if name == PRESET:
-            added = _with_sizes(refined, own)
-        rungs[name] = Rung(_gains(one, strict), _gains(added, last), added)
+            added = refined
+        rungs[name] = Rung(_gains(one, strict, ratio), _gains(added, last, ratio), added)
         last = added or last
     return rungs
 
@@ -49,8 +48,8 @@ def at_a_glance(own: Results, ends: Results, titles: Mapping[str, str]) -> list[
         rows.append(row)
     total: list[Entry] = ["all"]
     for data in sets:
-        refined = _with_sizes(ends.select(data=data, method=methods.REFINED), own.select(data=data))
-        total += ["", _told(_gains(refined, ends.select(data=data, method=methods.STRICT)))]
+        strict, refined = (ends.select(data=data, method=each) for each in (methods.STRICT, methods.REFINED))
+        total += ["", _told(_gains(refined, strict, _test_per_train(own.select(data=data))))]
     columns = ["change", *(f"{datasets.title(data)}, {rung}" for data in sets for rung in (ALONE, ADDED))]
     note = (
         "P@1 of each change, in points: made to X1 (paper) alone, and added to all before it. In brackets the number "
@@ -78,7 +77,7 @@ def report_data(own: Results, ends: Results, data: str, titles: Mapping[str, str
         rows.append(_row(titles[name], rung.results, rung.alone, rung.added))
         last = rung.results or last
     title = datasets.title(data)
-    total = _gains(last, strict)
+    total = _gains(last, strict, _test_per_train(own))
     rows.append(_row("all", last, {}, total))
     columns = ["change"]
     columns += [f"{name} alone" for name in methods.PRECISIONS]
@@ -93,15 +92,14 @@ def report_data(own: Results, ends: Results, data: str, titles: Mapping[str, str
     return [Table(f"The ladder, {title}", columns, rows, note), _plot(alone, whole, titles, data)]
 
 
-def _with_sizes(refined: Results, own: Results) -> Results:
-    """Return Table 3's results with the sizes of the splits, which the ladder's own results have."""
-    sizes = {name: value for measured in own.values() for name, value in measured.items() if name.endswith("_points")}
-    records = {cell: replace(record, measured={**record.measured, **sizes}) for cell, record in refined.records.items()}
-    return Results(records, refined.plan)
+def _test_per_train(own: Results) -> float:
+    """Return how many test points a split has for each training point."""
+    sized = (measured for measured in own.values() if "test_points" in measured)
+    return max((measured["test_points"] / measured["train_points"] for measured in sized), default=0.0)
 
 
-def _gains(after: Results, before: Results) -> dict[str, Gain]:
-    found = {name: gain(after, before, name) for name in methods.PRECISIONS}
+def _gains(after: Results, before: Results, test_per_train: float) -> dict[str, Gain]:
+    found = {name: lead_between(after, before, name, test_per_train) for name in methods.PRECISIONS}
     return {name: each for name, each in found.items() if each is not None}
 
 
