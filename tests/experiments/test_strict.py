@@ -21,13 +21,13 @@ from neartag.experiments.ladder.changes import (
     rung_settings,
 )
 from neartag.experiments.plan import Plan
-from neartag.experiments.product_clusters import partition_by_products
-from neartag.experiments.readings.experiment import best_reading
+from neartag.experiments.readings.experiment import _likeness, best_reading
 from neartag.experiments.readings.open_points import PRINTED, READINGS
 from neartag.experiments.readings.validation import LARGE, LARGE_LEARNERS, Grid, find_grid, measure_choices
 from neartag.experiments.runner import Work
+from neartag.experiments.short_k_means import partition_in_rounds
 from neartag.methods import presets
-from neartag.x1.centroids import route
+from neartag.x1.centroids import Partition, route
 from neartag.x1.classifier import X1Classifier
 from neartag.x1.parameters import DEFAULTS
 from neartag.x1.presets import PAPER, VOTE_PRESETS
@@ -176,7 +176,8 @@ def test_each_reading_differs_from_the_printed_one():
     cells = readings.EXPERIMENT.cells(plan)
     small = {key for key, each in READINGS.items() if not each.for_large}
     clustered = {key for key in small if READINGS[key].changes.get("n_clusters") == 1}
-    clustered |= {key for key in small if READINGS[key].by_products}
+    clustered |= {key for key in small if READINGS[key].k_means != "plain" and READINGS[key].splits == 1}
+    clustered -= {"ensemble-short-k-means"}  # at least two clusters
     assert {"one-cluster", "products"} < clustered
     of_mediamill = {key for key in small if READINGS[key].only_on}
     # By the paper's rule BibTeX has one cluster, Delicious two.
@@ -222,18 +223,61 @@ def test_a_reading_made_after_a_look_at_the_test_part_is_never_the_best():
     assert best_reading({PRINTED: 40.0, "as-program": 42.0}) == ""  # nothing to choose from
 
 
-def test_k_means_by_products_takes_the_largest_product_when_it_learns_and_when_it_routes():
-    X = np.random.default_rng(1).exponential(size=(300, 12)).astype(np.float32)  # no two products are equal
-    found = partition_by_products(X, 4, seed=3, threads=1)
+def test_a_reading_of_all_splits_has_a_table_beside_x1_and_print():
+    def measured(value):
+        chosen = {"neighbours": 50, "penalty": 0.1, "voters": 5}
+        scores = dict.fromkeys(methods.PRECISIONS, value)
+        return {**scores, "chosen": chosen, "validation": scores, "svp_steps": 9, "unexplained": 0.1}
+
+    data, options = "mediamill-rand", {"reading": "program"}
+    x1 = [record("table3", data, "x1", seed, dict.fromkeys(methods.PRECISIONS, 86.0 + seed)) for seed in range(3)]
+    first = record("readings", data, "x1", 0, {**measured(88.0), "clusters_alike": 0.25}, options=options)
+    blocks = readings.EXPERIMENT.report(of(*x1, first))
+    assert [block.title for block in blocks[1:]] == ["MediaMill"]  # one split is in the table of all readings
+    (row,) = blocks[1].rows
+    assert blocks[1].columns[-1] == "clusters alike"
+    assert row[-1] == "0.25"
+    second = record("readings", data, "x1", 1, measured(90.0), options=options)
+    blocks = readings.EXPERIMENT.report(of(*x1, first, second))
+    assert [block.title for block in blocks[1:]] == ["MediaMill", "MediaMill: a reading on all splits"]
+    assert [row[2].value for row in blocks[1].rows] == [88.0]  # the first split alone, as of all readings
+    table = blocks[2]
+    assert [row[1] for row in table.rows] == list(methods.PRECISIONS)
+    title, _, found, beside, lead, printed, apart = table.rows[0]
+    assert title == READINGS["program"].title
+    assert (found.value, found.runs, beside.value, beside.runs) == (89.0, 2, 87.0, 3)
+    assert (lead, printed, apart) == ("+2.50", "87.09 ± 0.33", "+5.8")  # the lead: over the splits that both have
+
+
+def test_the_likeness_of_clusters_is_that_of_all_pairs_of_learners():
+    def learner(*assignment):
+        clusters = Partition(np.zeros((1, 2), np.float32), np.array(assignment))
+        return trials.Embedded(clusters, np.zeros((4, 1), np.float32), [], [], 0.0)
+
+    assert _likeness([learner(0, 0, 1, 1)]) is None
+    assert _likeness([learner(0, 0, 1, 1), learner(1, 1, 0, 0)]) == 1  # the numbers of clusters mean nothing
+    # Against the third, each of the others has an index of −0.5.
+    assert _likeness([learner(0, 0, 1, 1), learner(1, 1, 0, 0), learner(0, 1, 0, 1)]) == 0
+
+
+@pytest.mark.parametrize("by_products", [True, False])
+def test_short_k_means_takes_the_same_mean_when_it_learns_and_when_it_routes(by_products):
+    X = np.random.default_rng(1).exponential(size=(300, 12)).astype(np.float32)  # no two are equally near
+
+    def nearest(rows, means):
+        closeness = rows @ means.T - (0 if by_products else (means**2).sum(axis=1) / 2)
+        return closeness.argmax(axis=1)
+
+    found = partition_in_rounds(X, 4, seed=3, threads=1, by_products=by_products)
     rows, rng = X / np.linalg.norm(X, axis=1, keepdims=True).astype(np.float64), np.random.default_rng(3)
     means = rows[np.sort(rng.choice(len(rows), 4, replace=False))]
     for _ in range(7):
-        near = (rows @ means.T).argmax(axis=1)
+        near = nearest(rows, means)
         means = np.array([rows[near == cluster].mean(axis=0) for cluster in range(4)])
     np.testing.assert_array_equal(found.assignment, near)
-    np.testing.assert_allclose(found.centroids.T * 1e4, means, atol=1e-5)
-    others = X[::-1] / 3  # of any length: the largest product stays the same one
-    np.testing.assert_array_equal(route(others, found.centroids)[:, 0], (others @ means.T).argmax(axis=1))
+    np.testing.assert_allclose(found.centroids.T * (1e4 if by_products else 1), means, atol=1e-5)
+    others = X[::-1] / 3  # by products of any length: the largest one stays the same
+    np.testing.assert_array_equal(route(others, found.centroids)[:, 0], nearest(others, means))
 
 
 # ---- the ladder

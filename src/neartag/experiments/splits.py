@@ -49,7 +49,7 @@ def embed_split(
     settings: X1Settings,
     *,
     itself: bool = True,
-    by_products: bool = False,
+    k_means: trials.KMeans = "plain",
     threads: int,
     learner: int = 0,
 ) -> trials.Embedded:
@@ -58,15 +58,15 @@ def embed_split(
     What a cell takes therefore depends on the one before it; what it measures does not.
     """
     others = {"l2": 1.0, "vote_neighbours": 1, "vote_distance": "euclidean"}
-    return _embed_once(split, settings.replace(**others), itself, by_products, threads, learner)
+    return _embed_once(split, settings.replace(**others), itself, k_means, threads, learner)
 
 
 @lru_cache(maxsize=8)  # most readings: four n̄, each with a part held out and with the whole
 def _embed_once(
-    split: Split, settings: X1Settings, itself: bool, by_products: bool, threads: int, learner: int
+    split: Split, settings: X1Settings, itself: bool, k_means: trials.KMeans, threads: int, learner: int
 ) -> trials.Embedded:
-    parts, how = load(split), {"itself": itself, "by_products": by_products}
-    return trials.embed_labels(parts.X, parts.Y, settings, threads, learner=learner, **how)
+    parts = load(split)
+    return trials.embed_labels(parts.X, parts.Y, settings, threads, itself=itself, k_means=k_means, learner=learner)
 
 
 def forget() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from neartag.core.threads import single_threaded_blas
 from neartag.evaluation.metrics import precision_at
 from neartag.experiments.methods import CUTS
-from neartag.experiments.product_clusters import partition_by_products
+from neartag.experiments.short_k_means import partition_in_rounds
 from neartag.linalg.rows import Rows, compact, csr_arrays, normalise, used_columns
 from neartag.search.exact import Neighbours
 from neartag.search.weights import Voters
@@ -34,6 +34,9 @@ from neartag.x1.vote import vote
 
 # A vote's part that decides between labels with as many votes, and never more than that.
 TIE_BREAK = 1e-6
+
+# "plain": as X1 (paper) has it; "short": a few rounds; "products": as many, and inner products are compared.
+KMeans = Literal["plain", "short", "products"]
 
 
 class Embedded(NamedTuple):
@@ -58,21 +61,22 @@ def embed_labels(
     threads: int,
     *,
     itself: bool = True,
-    by_products: bool = False,
+    k_means: KMeans = "plain",
     learner: int = 0,
 ) -> Embedded:
     """Return lines 1 to 5 of Algorithm 1 for one learner; nothing in the settings may be "auto" or "paper".
 
-    `itself`: whether a point is one of its own label neighbours; `by_products`: whether k-means compares inner
-    products; `learner`: its number in the ensemble.
+    `itself`: whether a point is one of its own label neighbours; `k_means`: X1 (paper)'s, or one
+    of a few rounds; `learner`: its number in the ensemble.
     """
     seed = learner_seeds(settings)[learner]
     first_seed, start = int(seed.generate_state(1)[0]), int(seed.generate_state(2)[1])
-    if by_products:
-        with single_threaded_blas():
-            clusters = partition_by_products(rows, int(settings.clusters.count), start, threads)
-    else:
+    if k_means == "plain":
         clusters = make_partition(rows, settings.clusters, start, threads)
+    else:
+        with single_threaded_blas():
+            count, by_products = int(settings.clusters.count), k_means == "products"
+            clusters = partition_in_rounds(rows, count, start, threads, by_products=by_products)
     members = [np.flatnonzero(clusters.assignment == c) for c in range(clusters.n_clusters)]
     embeddings, left, whole = [], 0.0, 0.0
     with single_threaded_blas():

@@ -29,10 +29,20 @@ OTHER_DIMENSION = ("leml", "wsabie", "cplst", "cs", "ml_cssp")
 def explain(results: Results, own: Results, data: str, others: Sequence[str], name: str) -> str:
     """Say why X1 is behind other methods on a data set, as far as it is known; `own` has the results of its table."""
     if order := explain_order(own, data, others, name):
-        return order
+        return "; ".join(filter(None, (order, explain_reading(results, data, name))))
     if substitute := explain_substitute(data):
         return "; ".join(filter(None, (explain_ladder(results, data, name), substitute)))
     return explain_routing(results, data)
+
+
+def explain_reading(results: Results, data: str, name: str) -> str:
+    """Say what X1 has as another reading of the paper, where one was measured on several splits; "" if none was."""
+    found = []
+    for key, reading in READINGS.items():
+        summary = results.select("readings", data, reading=key).summary(name)
+        if reading.splits > 1 and summary is not None and summary.runs > 1:
+            found.append(f"{reading.title}, X1 has {summary.mean:.2f} on {summary.runs} splits")
+    return "; ".join(found)
 
 
 def printed_number(data: str, method: str, name: str) -> float | None:

@@ -73,7 +73,7 @@ def measure_choices(
     """Yield every choice; `learn` embeds the labels for the learner of a number, unless it is done here."""
     learn = learn or (
         lambda asked, number: trials.embed_labels(
-            parts.X, parts.Y, asked, threads, itself=reading.itself, by_products=reading.by_products, learner=number
+            parts.X, parts.Y, asked, threads, itself=reading.itself, k_means=reading.k_means, learner=number
         )
     )
     facts = DataFacts.of(parts.X, parts.Y.shape[1])
