@@ -21,8 +21,9 @@ from neartag.experiments.ladder.changes import (
     rung_settings,
 )
 from neartag.experiments.plan import Plan
-from neartag.experiments.readings.experiment import _likeness, best_reading
+from neartag.experiments.readings.experiment import _likeness
 from neartag.experiments.readings.open_points import PRINTED, READINGS
+from neartag.experiments.readings.report import best_reading
 from neartag.experiments.readings.validation import LARGE, LARGE_LEARNERS, Grid, find_grid, measure_choices
 from neartag.experiments.runner import Work
 from neartag.experiments.short_k_means import partition_in_rounds

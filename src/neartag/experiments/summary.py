@@ -6,8 +6,8 @@ from neartag.experiments import datasets, methods, table3
 from neartag.experiments.claims.experiment import check_all, count_answers
 from neartag.experiments.claims.findings import NO, NOT_HERE, Claim, Finding
 from neartag.experiments.printed import TABLE_3, TABLE_3_DEVIATIONS
-from neartag.experiments.readings.experiment import best_reading, validation_means
 from neartag.experiments.readings.open_points import READINGS
+from neartag.experiments.readings.report import best_reading, validation_means
 from neartag.experiments.report.blocks import Block, Entry, Table, Text
 from neartag.experiments.results import Results
 from neartag.experiments.runner import Overview
