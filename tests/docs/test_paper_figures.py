@@ -60,7 +60,7 @@ def test_the_best_readings():
         rows = rows_after(readings, f"### {SETS[title]}")[1:]
         assert numbers(paper) == [number for cell in rows[0][2:5] for number in numbers(cell)]
         note = readings.split(f"### {SETS[title]}\n")[1].split("\n### ")[0]
-        assert f"is the best of {compared} readings, X1 (paper) among them" in note
+        assert f"the best of {compared} readings, X1 (paper) among them" in note
         (found,) = [row for row in rows if "best" in row[1]]
         assert best.startswith(found[0] + ":")
         assert numbers(best) == [number for cell in found[2:5] for number in numbers(cell)]

@@ -248,6 +248,14 @@ READINGS = {
         as_for_one=True,
         for_large=True,
     ),
+    "large-short-k-means": Reading(
+        "SVP stopped early, k-means of seven rounds, on a large set",
+        "A point goes to the nearest mean, and k-means ends after seven rounds. All else as before.",
+        {"svp_max_iter": 10},
+        k_means="short",
+        as_for_one=True,
+        for_large=True,
+    ),
     "large-products-whole": Reading(
         "k-means by inner products, on a large set",
         "X1 (paper) with such clusters, SVP run as in X1 (paper). n̄ and λ are those of X1 (paper); k is chosen anew.",

@@ -87,11 +87,16 @@ def _table(own: Results, data: str, distance: str) -> Table:
         )
     note = (
         "k, n̄ and λ of each reading were chosen on a held-out fifth of each split's training part, by the mean of "
-        "P@1, P@3 and P@5, unless the list above says which are fixed; the best mean there is the best of "
-        f"{len(compared)} readings, X1 (paper) among them. Readings put together of others after these had been tested "
-        "are left out of that. The test part was looked at once for each. “Against X1 "
-        f"(paper)”: P@1 / P@3 / P@5 on the same splits.{distance} Left: the share of YᵀY on Ω that SVP leaves "
-        "unexplained."
+        "P@1, P@3 and P@5, unless the list above says which are fixed."
+    )
+    if best:
+        note += (
+            f" The best mean there is the best of {len(compared)} readings, X1 (paper) among them. Readings put "
+            "together of others after these had been tested are left out of that."
+        )
+    note += (
+        " The test part was looked at once for each. “Against X1 (paper)”: P@1 / P@3 / P@5 on the same splits."
+        f"{distance} Left: the share of YᵀY on Ω that SVP leaves unexplained."
     )
     if datasets.is_large(data):
         whole = methods.paper_settings(data, large=True)["n_learners"]
