@@ -239,4 +239,12 @@ def test_the_summary_has_x1_beside_print_and_the_claims_that_do_not_hold():
     assert "checks of" in counts.paragraphs[0]
     assert any(line.startswith("X1 is more accurate than kNN on") for line in against.paragraphs)
     assert len(summary.EXPERIMENT.report(as_claimed())) == 2  # none that does not hold
+    assert table.note.endswith("of the first split.")
+    options = (("reading", "program"),)
+    readings = {**dict(row("readings", "x1", seed, options=options, **at(64.0 + seed)) for seed in (0, 1))}
+    for measured in readings.values():
+        measured.measured["validation"] = at(60.0)
+    told = "On BibTeX X1 has 64.50 / 64.50 / 64.50 over 2 splits as the authors' program ships and works."
+    table = summary.EXPERIMENT.report(Results({**as_claimed(-1).records, **readings}, Plan()))[0]
+    assert table.note.endswith(told)
     assert summary.EXPERIMENT.report(Results({}, Plan())) == []

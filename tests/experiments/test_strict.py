@@ -30,6 +30,7 @@ from neartag.experiments.short_k_means import partition_in_rounds
 from neartag.methods import presets
 from neartag.x1.centroids import Partition, route
 from neartag.x1.classifier import X1Classifier
+from neartag.x1.ensemble import learner_seeds
 from neartag.x1.parameters import DEFAULTS
 from neartag.x1.presets import PAPER, VOTE_PRESETS
 from neartag.x1.resolve import DataFacts, resolve
@@ -136,7 +137,8 @@ def test_a_large_set_has_the_papers_reading_and_tests_of_causes_on_few_learners(
     cells = readings.EXPERIMENT.cells(Plan(data=("bibtex", "yso-finna-en-100k"), seeds=1))
     large = [cell for cell in cells if cell.data == "yso-finna-en-100k"]
     assert large == readings.EXPERIMENT.cells(Plan(data=("yso-finna-en-100k",)))  # and no other set in its place
-    tests = ["large-early", "large-dimensions", "large-even", "large-products", "large-products-whole"]
+    tests = ["large-early", "large-dimensions", "large-even", "large-products", "large-short-k-means"]
+    tests.append("large-products-whole")
     assert [cell.option("reading") for cell in large] == [PRINTED, *tests]
     settings = [readings.EXPERIMENT.settings(cell) for cell in large]
     assert [each["x1"]["embedding_dim"] for each in settings] == [50, 50, 300, 50, 50, 50]
@@ -177,7 +179,7 @@ def test_each_reading_differs_from_the_printed_one():
     cells = readings.EXPERIMENT.cells(plan)
     small = {key for key, each in READINGS.items() if not each.for_large}
     clustered = {key for key in small if READINGS[key].changes.get("n_clusters") == 1}
-    clustered |= {key for key in small if READINGS[key].k_means != "plain" and READINGS[key].splits == 1}
+    clustered |= {key for key in small if READINGS[key].k_means != "plain" and not READINGS[key].only_on}
     clustered -= {"ensemble-short-k-means"}  # at least two clusters
     assert {"one-cluster", "products"} < clustered
     of_mediamill = {key for key in small if READINGS[key].only_on}
@@ -187,6 +189,10 @@ def test_each_reading_differs_from_the_printed_one():
     assert {cell.option("reading") for cell in more} == small - of_mediamill
     more = readings.EXPERIMENT.cells(Plan(data=("mediamill-rand",), seeds=1))
     assert {cell.option("reading") for cell in more} == small
+    more = readings.EXPERIMENT.cells(Plan(data=("mediamill-rand",)))
+    planned = [cell.seed for cell in more if cell.option("reading") == "program"]
+    assert planned == list(range(10))  # the others have the first split alone
+    assert {cell.option("reading") for cell in more if cell.seed} == {"program"}
     whole = [str(readings.EXPERIMENT.settings(cell)) for cell in cells]
     assert len(set(whole)) == len(whole)
     for cell in cells:  # what validation chooses is not given
@@ -214,11 +220,16 @@ def test_the_report_of_readings_marks_the_best_on_held_out_points():
     assert table.rows[0][6:10] == ["50", "0.1", "5", 9]
     assert table.rows[0][10].value == pytest.approx(1.23)
     assert "Over 2 splits X1 (paper) is -0.57 / +24.98 / +35.70 from the printed numbers" in table.note
+    assert "the best of 2 readings" in table.note
+    large = record("readings", "yso-finna-en-100k", "x1", 0, measured(20.0, 30.0), options={"reading": "printed"})
+    assert "the best of" not in readings.EXPERIMENT.report(of(large))[1].note  # there is nothing to choose from
 
 
 def test_a_reading_made_after_a_look_at_the_test_part_is_never_the_best():
     means = {PRINTED: 40.0, "one-cluster": 41.0, "as-program": 42.0, "large-early": 43.0}
-    assert READINGS["as-program"].after_test
+    later = {"as-program": 42.0, "program": 42.0, "ensemble-short-k-means": 42.0}
+    assert best_reading({**means, **later}) == "one-cluster"
+    assert all(READINGS[key].after_test for key in later)
     assert READINGS["large-early"].for_large
     assert best_reading(means) == "one-cluster"
     assert best_reading({PRINTED: 40.0, "as-program": 42.0}) == ""  # nothing to choose from
@@ -248,6 +259,18 @@ def test_a_reading_of_all_splits_has_a_table_beside_x1_and_print():
     assert title == READINGS["program"].title
     assert (found.value, found.runs, beside.value, beside.runs) == (89.0, 2, 87.0, 3)
     assert (lead, printed, apart) == ("+2.50", "87.09 ± 0.33", "+5.8")  # the lead: over the splits that both have
+
+
+@pytest.mark.parametrize("k_means", ["short", "products"])
+def test_labels_are_embedded_in_the_clusters_that_are_asked_for(parts, k_means):
+    settings, rows = resolved(parts), splits.prepare(parts, "unit").X
+    found = trials.embed_labels(rows, parts.Y, settings, 1, k_means=k_means)
+    seed = int(learner_seeds(settings)[0].generate_state(2)[1])
+    asked = partition_in_rounds(rows, 2, seed, 1, by_products=k_means == "products")
+    np.testing.assert_array_equal(found.partition.centroids, asked.centroids)
+    np.testing.assert_array_equal(found.partition.assignment, asked.assignment)
+    plain = trials.embed_labels(rows, parts.Y, settings, 1).partition
+    assert not np.array_equal(plain.centroids, asked.centroids)
 
 
 def test_the_likeness_of_clusters_is_that_of_all_pairs_of_learners():

@@ -13,6 +13,7 @@ from neartag.experiments.differences import estimate_gain
 from neartag.experiments.ladder.changes import ALONE, CHANGES
 from neartag.experiments.printed import TABLE_1, TABLE_3
 from neartag.experiments.readings.open_points import READINGS
+from neartag.experiments.readings.report import readings_of_all_splits
 from neartag.experiments.results import Results, summarise
 from neartag.experiments.sizes import part_sizes
 
@@ -29,20 +30,24 @@ OTHER_DIMENSION = ("leml", "wsabie", "cplst", "cs", "ml_cssp")
 def explain(results: Results, own: Results, data: str, others: Sequence[str], name: str) -> str:
     """Say why X1 is behind other methods on a data set, as far as it is known; `own` has the results of its table."""
     if order := explain_order(own, data, others, name):
-        return "; ".join(filter(None, (order, explain_reading(results, data, name))))
+        return "; ".join(filter(None, (order, explain_reading(results, own, data, others, name))))
     if substitute := explain_substitute(data):
         return "; ".join(filter(None, (explain_ladder(results, data, name), substitute)))
     return explain_routing(results, data)
 
 
-def explain_reading(results: Results, data: str, name: str) -> str:
-    """Say what X1 has as another reading of the paper, where one was measured on several splits; "" if none was."""
-    found = []
-    for key, reading in READINGS.items():
-        summary = results.select("readings", data, reading=key).summary(name)
-        if reading.splits > 1 and summary is not None and summary.runs > 1:
-            found.append(f"{reading.title}, X1 has {summary.mean:.2f} on {summary.runs} splits")
-    return "; ".join(found)
+def explain_reading(results: Results, own: Results, data: str, others: Sequence[str], name: str) -> str:
+    """Say what X1 has as another reading of the paper, on the splits of the other methods; "" if none was measured.
+
+    Only readings of several splits count; `own` has the results of the other methods.
+    """
+    seeds = {cell.seed for method in others for cell in own.select(method=method)}
+    told = []
+    for title, found in readings_of_all_splits(results, data):
+        values = [measured[name] for cell, measured in found.items() if cell.seed in seeds]
+        if len(values) > 1:
+            told.append(f"{title}, X1 has {fmean(values):.2f} on {len(values)} of these splits")
+    return "; ".join(told)
 
 
 def printed_number(data: str, method: str, name: str) -> float | None:
@@ -168,12 +173,13 @@ def explain_ladder(
 TESTED = {
     "large-dimensions": f"{READINGS['large-dimensions'].changes['embedding_dim']} dimensions in place of 50",
     "large-products": "k-means by inner products",
+    "large-short-k-means": "k-means of seven rounds",
     "large-even": f"no cluster over {READINGS['large-even'].changes['max_cluster_size']:,} points",
 }
 
 
 def explain_tested(results: Results, data: str) -> list[str]:
-    """Say what more dimensions and smaller clusters change on a large set, if that was tested."""
+    """Say what more dimensions and other clusters change on a large set, if that was tested."""
     own = results.select("readings", data, X1)
     before = own.select(reading="large-early").summary("P@1")
     after = {words: own.select(reading=key).summary("P@1") for key, words in TESTED.items()}

@@ -173,7 +173,7 @@ READINGS = {
     ),
     "ensemble-short-k-means": Reading(
         "15 learners, k-means of seven rounds",
-        "The two readings together, all else as in X1 (paper). k-means that goes on until no point moves may find the "
+        "Both readings together, all else as in X1 (paper). k-means that goes on until no point moves may find the "
         "same clusters from any start, so that all learners are alike. k is chosen anew; n̄ and λ are those of X1 "
         "(paper).",
         {"n_learners": ENSEMBLE, "n_clusters": PAPER_CLUSTERS},

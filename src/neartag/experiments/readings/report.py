@@ -33,19 +33,24 @@ def _on_first_split(own: Results) -> Results:
     return Results({cell: record for cell, record in own.records.items() if cell.seed < SPLITS}, own.plan)
 
 
+def readings_of_all_splits(results: Results, data: str) -> list[tuple[str, Results]]:
+    """Return the titles and results of the readings of a set that were measured on more than the first split."""
+    asked = {key: results.select("readings", data, reading=key) for key in READINGS if READINGS[key].splits > SPLITS}
+    return [(READINGS[key].title, own) for key, own in asked.items() if len(own) > SPLITS]
+
+
 def _over_splits(results: Results, data: str) -> list[Table]:
     """Return a table of the readings that were measured on all splits of Table 3, beside X1 (paper) and print."""
     paper = datasets.paper_name(data)
     printed, deviations = TABLE_3[methods.STRICT].get(paper), TABLE_3_DEVIATIONS[methods.STRICT].get(paper)
     rows: list[list[Entry]] = []
-    for key in (key for key, reading in READINGS.items() if reading.splits > SPLITS):
-        own = results.select("readings", data, reading=key)
+    for title, own in readings_of_all_splits(results, data):
         x1 = results.select("table3", data, methods.STRICT)
         for place, precision in enumerate(methods.PRECISIONS):
             found, beside, lead = own.summary(precision), x1.summary(precision), lead_between(own, x1, precision)
-            if found is None or beside is None or lead is None or found.runs <= SPLITS:
+            if found is None or beside is None or lead is None:
                 continue
-            row: list[Entry] = [READINGS[key].title, precision, Number(*found), Number(*beside), f"{lead.mean:+.2f}"]
+            row: list[Entry] = [title, precision, Number(*found), Number(*beside), f"{lead.mean:+.2f}"]
             if printed and deviations and data not in datasets.SUBSTITUTES:
                 row += [f"{printed[place]:.2f} ± {deviations[place]:.2f}"]
                 row += [f"{(found.mean - printed[place]) / deviations[place]:+.1f}"]
@@ -149,7 +154,10 @@ def validation_means(own: Results) -> dict[str, float]:
 
 
 def comparable(means: Mapping[str, float]) -> list[str]:
-    """Return the readings of which one is the best: not those put together of others after these had been tested."""
+    """Return the readings of which one is the best.
+
+    Left out are those put together of others after these had been tested, and those that test a cause on large sets.
+    """
     return [key for key in means if not READINGS[key].for_large and not READINGS[key].after_test]
 
 
