@@ -95,8 +95,7 @@ def test_the_large_set():
     head, *rows = rows_after(REPORT, "## Table 1 (a): large data sets")
     columns = {name: [numbers(row[place])[0] for row in rows] for place, name in enumerate(head) if place > 1}
     page = rows_after(PAGE, "## A large set")
-    names = {"X1 (paper), 15 learners of 16 clusters": "X1 (paper)", "FastXML, 50 trees": "FastXML"}
-    names["kNN by words, plain votes"] = "kNN"
-    shown = {names.get(row[0], row[0]): numbers(row[1]) for row in page[1:]}
+    # Some methods have what they were run with beside their names.
+    shown = {row[0].split(",")[0].removesuffix(" by words"): numbers(row[1]) for row in page[1:]}
     assert len(shown) >= 7
     assert shown == {name: columns[name] for name in shown}

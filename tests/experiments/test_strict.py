@@ -141,10 +141,12 @@ def test_a_large_set_has_the_papers_reading_and_tests_of_causes_on_few_learners(
     tests.append("large-products-whole")
     assert [cell.option("reading") for cell in large] == [PRINTED, *tests]
     settings = [readings.EXPERIMENT.settings(cell) for cell in large]
-    assert [each["x1"]["embedding_dim"] for each in settings] == [50, 50, 300, 50, 50, 50]
+    assert [each["x1"]["embedding_dim"] for each in settings] == [50, 50, 300, 50, 50, 50, 50]
     assert {each["x1"]["n_learners"] for each in settings} == {LARGE_LEARNERS}
-    paper, early, wide, even, products, whole = settings  # the tests differ from one of the first two in one thing each
+    # The tests differ from one of the first two in one thing each.
+    paper, early, wide, even, products, short, whole = settings
     assert {**early, "k-means": "by inner products"} == products
+    assert {**early, "k-means": "seven rounds"} == short
     assert {**paper, "tried": whole["tried"], "k-means": "by inner products"} == whole
     assert {**early["x1"], "embedding_dim": 300} == wide["x1"]
     assert {**early["x1"], "max_cluster_size": 13_000} == even["x1"]
