@@ -66,8 +66,8 @@ def embed_labels(
 ) -> Embedded:
     """Return lines 1 to 5 of Algorithm 1 for one learner; nothing in the settings may be "auto" or "paper".
 
-    `itself`: whether a point is one of its own label neighbours; `k_means`: X1 (paper)'s, or one
-    of a few rounds; `learner`: its number in the ensemble.
+    `itself`: whether a point is one of its own label neighbours; `k_means`: X1 (paper)'s, or one of a
+    few rounds; `learner`: its number in the ensemble.
     """
     seed = learner_seeds(settings)[learner]
     first_seed, start = int(seed.generate_state(1)[0]), int(seed.generate_state(2)[1])
